@@ -1,0 +1,64 @@
+/**
+ * Owns: `npm test`. Installs what is missing, then runs what `npm run check` runs: formatter and linter, types,
+ * all tests. With arguments it runs the tests they select, and those alone: `npm test -- test/core`.
+ *
+ * The last line says `N passed, N failed`, for people and programs that read the end of a log. No package of
+ * the system's is needed: chain and runtime come with npm.
+ */
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { askedToEnd } from "./asked-to-end.mjs";
+import { ensureInstalled, PROJECT, Stop, toolEnvironment, toolNode } from "./install.mjs";
+
+const VITEST = join(PROJECT, "node_modules", "vitest", "vitest.mjs");
+
+async function main() {
+  const asked = askedToEnd();
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  try {
+    await ensureInstalled(asked);
+    const report = join(folder, "report.json");
+    const selected = process.argv.slice(2);
+    const code =
+      selected.length === 0
+        ? await run("npm", ["run", "check"], report, asked)
+        : await run(toolNode(), [VITEST, "run", ...selected], report, asked);
+    console.log(summary(report, code));
+    return code;
+  } catch (error) {
+    console.error(error instanceof Stop ? error.message : error);
+    console.log("0 passed, 1 failed");
+    return 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs to the end, also when asked to stop: then the child is, and its code is not 0. */
+function run(command, args, report, signal) {
+  return new Promise((resolve, reject) => {
+    const env = { ...toolEnvironment(), SLUICE_TEST_REPORT: report };
+    const child = spawn(command, args, { cwd: PROJECT, env, stdio: "inherit" });
+    signal.addEventListener("abort", () => child.kill("SIGTERM"));
+    child.once("error", (error) => reject(new Stop(`${command} could not be run: ${error.message}`)));
+    child.once("exit", (code) => resolve(code ?? 1));
+  });
+}
+
+/** What fails without being a test, a type or a file that does not load, counts as one failure. */
+function summary(report, code) {
+  let counts;
+  try {
+    counts = JSON.parse(readFileSync(report, "utf8"));
+  } catch {
+    return "0 passed, 1 failed";
+  }
+  const failed = Math.max(counts.numFailedTests, code === 0 ? 0 : 1);
+  const skipped = counts.numPendingTests + counts.numTodoTests;
+  return `${counts.numPassedTests} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`;
+}
+
+process.exit(await main());

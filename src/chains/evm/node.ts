@@ -1,0 +1,100 @@
+/**
+ * One EVM provider as the scanner sees it: the calls of `ChainNode`, over JSON-RPC. Whatever does not have the
+ * form it must have leaves here as a `ChainFault` that says what came and what was expected.
+ */
+
+import type { TokenFacts } from "../../core/network.ts";
+import {
+  type BlockRef,
+  ChainFault,
+  type ChainNode,
+  type ChainTip,
+  type Interest,
+  MAX_BLOCKS_PER_RANGE,
+  MAX_BLOCKS_PER_READ,
+  type Reading,
+} from "../port.ts";
+import { type NodeAccess, newAccess } from "./access.ts";
+import { Cut } from "./cut.ts";
+import { readChain } from "./headers.ts";
+import type { ProviderSettings } from "./http-exchange.ts";
+import { MalformedAnswer, parseObject, parseQuantity } from "./parse.ts";
+import { readBlocks } from "./read-blocks.ts";
+import { readRange } from "./read-range.ts";
+import { parseRef } from "./records.ts";
+import { RpcClient } from "./rpc.ts";
+import { readToken } from "./token.ts";
+
+export class EvmNode implements ChainNode {
+  readonly name: string;
+  readonly #access: NodeAccess;
+
+  /** @throws Error when the URL is none; the message does not show it. */
+  constructor(settings: ProviderSettings) {
+    this.#access = newAccess(new RpcClient(settings));
+    this.name = this.#access.rpc.name;
+  }
+
+  tip(): Promise<ChainTip> {
+    return this.#guarded(async () => {
+      const { rpc } = this.#access;
+      const { answers } = await rpc.batch([
+        { method: "eth_getBlockByNumber", params: ["latest", false] },
+        { method: "eth_getBlockByNumber", params: ["finalized", false] },
+      ]);
+      const [latest, finalized] = answers;
+      if (latest === undefined) throw new Error("two calls have two answers");
+      if (!latest.ok) throw rpc.fault("latest block", latest.failure);
+      const head = parseRef(parseObject(latest.result, "latest block"));
+      if (!finalized?.ok || finalized.result === null) return { head, finalized: null };
+      const { height, hash } = parseRef(parseObject(finalized.result, "finalized block"));
+      // Final beyond the head, or another block at its height: said by two backends that do not agree.
+      const believable = height < head.height || (height === head.height && hash === head.hash);
+      return { head, finalized: believable ? { height, hash } : null };
+    });
+  }
+
+  headers(from: number, to: number): Promise<readonly BlockRef[]> {
+    assertRange(from, to, MAX_BLOCKS_PER_RANGE);
+    return this.#guarded(() =>
+      readChain(this.#access, { from, to, full: false }, new Cut(), ({ ref }) => ({ ref })),
+    ).then((headers) => headers.map(({ ref }) => ref));
+  }
+
+  readBlocks(from: number, to: number, interest: Interest): Promise<Reading> {
+    assertRange(from, to, MAX_BLOCKS_PER_READ);
+    return this.#guarded(() => readBlocks(this.#access, from, to, interest));
+  }
+
+  readRange(from: number, to: number, interest: Interest): Promise<Reading> {
+    assertRange(from, to, MAX_BLOCKS_PER_RANGE);
+    return this.#guarded(() => readRange(this.#access, from, to, interest));
+  }
+
+  token(contract: string): Promise<TokenFacts | null> {
+    return this.#guarded(() => readToken(this.#access.rpc, contract));
+  }
+
+  chainId(): Promise<number> {
+    return this.#guarded(async () => {
+      const answer = await this.#access.rpc.call("eth_chainId", []);
+      if (!answer.ok) throw this.#access.rpc.fault("chain id", answer.failure);
+      return parseQuantity(answer.result, "chain id");
+    });
+  }
+
+  async #guarded<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof MalformedAnswer)) throw error;
+      throw new ChainFault(`${this.name}: ${this.#access.rpc.clean(error.message)}`, true, this.name);
+    }
+  }
+}
+
+function assertRange(from: number, to: number, max: number): void {
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from || to - from >= max) {
+    throw new Error(`a reading covers 1 to ${max} heights, asked for ${from}..${to}`);
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * What a chain adapter offers to the scanner. One `ChainNode` is one provider: everything a node says
+ * is believed only as far as its own answers agree with each other, and links are proven by one node,
+ * never stitched from two.
+ */
+
+import type { TokenFacts } from "../core/network.ts";
+import type { Transfer } from "../core/transfer.ts";
+import type { BlockRef } from "../core/window.ts";
+
+export type { BlockRef };
+
+export interface ChainTip {
+  readonly head: BlockRef;
+  /** The chain's finalized block, or null where the chain or the node has none. */
+  readonly finalized: { readonly height: number; readonly hash: string } | null;
+}
+
+/** What the reader is looking for. */
+export interface Interest {
+  /** Listed token contracts, canonical. Empty: no log is asked for at all. */
+  readonly contracts: ReadonlySet<string>;
+  readonly native: boolean;
+  readonly internal: boolean;
+  /**
+   * Which of these receivers are watched. Synchronous; any number of addresses in one call.
+   * The adapter calls it once per reading with all candidate receivers.
+   */
+  watched(addresses: ReadonlySet<string>): ReadonlySet<string>;
+}
+
+export interface Reading {
+  /**
+   * Headers read, ascending from the height asked for, each the parent of the next. May be shorter
+   * than asked, even empty: then `stopped` says why. Every listed height is completely read.
+   */
+  readonly blocks: readonly BlockRef[];
+  /** Transfers to watched receivers in exactly these blocks, in chain order. Amounts above zero only. */
+  readonly transfers: readonly Transfer[];
+  /** Why the reading ended before the height asked for; null when it is complete. */
+  readonly stopped: Stopped | null;
+  /** Whether coins sent by contracts were seen in these blocks. `off`: the network does not ask for them. */
+  readonly internal: "traced" | "untraced" | "off";
+  /** Transfer-like logs of listed contracts that do not have the standard form and were not credited. */
+  readonly irregularLogs: number;
+}
+
+export type Stopped =
+  /** The node does not have the block, or has it without what belongs to it. Ask again, or ask another. */
+  | { readonly reason: "not_known"; readonly height: number; readonly detail: string }
+  /** The node's answers contradict each other (bloom, receipts, hash, links). Ask again, or ask another. */
+  | { readonly reason: "inconsistent"; readonly height: number; readonly detail: string };
+
+export interface ChainNode {
+  /** Host of the provider, without path, query or credentials: safe to log. */
+  readonly name: string;
+  /** @throws ChainFault */
+  tip(): Promise<ChainTip>;
+  /** Headers alone, ascending, linked; a shorter list when the node does not have them all. @throws ChainFault */
+  headers(from: number, to: number): Promise<readonly BlockRef[]>;
+  /**
+   * Reads blocks near the head, each by its own hash, its receipts proven against its header.
+   * At most `MAX_BLOCKS_PER_READ` heights. @throws ChainFault
+   */
+  readBlocks(from: number, to: number, interest: Interest): Promise<Reading>;
+  /**
+   * Reads a long final range: headers in batches, logs in ranges that split on any limit. Every header is
+   * linked, and a block whose bloom contradicts the answer is read through its receipts. The node must
+   * show that it has `to`. At most `MAX_BLOCKS_PER_RANGE` heights. @throws ChainFault
+   */
+  readRange(from: number, to: number, interest: Interest): Promise<Reading>;
+  /** Symbol and decimals as the contract states them, or null when there is no such token. @throws ChainFault */
+  token(contract: string): Promise<TokenFacts | null>;
+  /** The chain id the node reports. @throws ChainFault */
+  chainId(): Promise<number>;
+}
+
+export const MAX_BLOCKS_PER_READ = 32;
+export const MAX_BLOCKS_PER_RANGE = 2_048;
+
+/** A provider failed. `retryable` says whether the same call may succeed later or elsewhere. */
+export class ChainFault extends Error {
+  override readonly name = "ChainFault";
+  constructor(
+    message: string,
+    readonly retryable: boolean,
+    readonly node: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * A payment as the chain commits to it.
+ *
+ * Identity is (network, tx_id, transfer_index): nothing about where the payment was mined or when it
+ * was seen, so a reorganisation that re-mines the same transaction at another height or another log
+ * position meets the same key again.
+ */
+
+/** The chain's own coin, as the `asset` of a transfer. Any other value is a canonical contract address. */
+export const NATIVE = "native";
+
+export interface TransferKey {
+  /** Transaction hash, lower case. */
+  readonly txId: string;
+  /**
+   * EVM: `log:<n>`, n counting inside the receipt (never inside the block), `value` for the
+   * transaction's own value, `call:<path>` for an internal call, the path being child positions.
+   */
+  readonly transferIndex: string;
+}
+
+export interface Transfer extends TransferKey {
+  /** Receiver, canonical form. */
+  readonly address: string;
+  /** `NATIVE` or the token contract's canonical address. */
+  readonly asset: string;
+  /** Base units, always above zero. */
+  readonly amountUnits: bigint;
+  readonly height: number;
+  readonly blockHash: string;
+}
+
+/** One string for one key, for maps and sets inside a process; never stored. */
+export function keyText(key: TransferKey): string {
+  return `${key.txId}/${key.transferIndex}`;
+}
+
+/** Whether two transfers under one key pay the same thing. Where and when they were mined does not count. */
+export function samePayment(
+  a: Pick<Transfer, "address" | "asset" | "amountUnits">,
+  b: Pick<Transfer, "address" | "asset" | "amountUnits">,
+): boolean {
+  return a.address === b.address && a.asset === b.asset && a.amountUnits === b.amountUnits;
+}

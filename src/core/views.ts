@@ -1,0 +1,208 @@
+/**
+ * The objects merchants see, exactly as they go over the wire and into events. The shapes are fixed by
+ * the wire contract: fields are only ever added. Times are RFC 3339 UTC with milliseconds; amounts are
+ * decimal strings.
+ */
+
+export const SCOPES = [
+  "read",
+  "addresses:write",
+  "withdrawals:write",
+  "withdrawals:approve",
+  "webhooks:write",
+  "admin",
+] as const;
+/** `admin` includes every other scope. */
+export type Scope = (typeof SCOPES)[number];
+
+export interface TenantView {
+  id: string;
+  name: string;
+  email: string | null;
+  created_at: string;
+}
+
+export interface ApiKeyView {
+  id: string;
+  name: string;
+  scopes: Scope[];
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  /** Only in the answer that creates the key. */
+  secret?: string;
+}
+
+export interface AssetView {
+  network: string;
+  symbol: string;
+  /** null for the native coin. */
+  contract: string | null;
+  decimals: number;
+  caip19: string;
+}
+
+export interface AddressView {
+  id: string;
+  network: string;
+  address: string;
+  account: string;
+  label: string | null;
+  metadata: Record<string, string>;
+  /** First height whose payments count. */
+  watched_from: number;
+  /** Every height from `watched_from` up to here has been read. */
+  scanned_to: number;
+  created_at: string;
+}
+
+export type DepositStatus = "pending" | "confirmed" | "settled" | "reverted" | "dropped";
+
+export interface DepositView {
+  id: string;
+  network: string;
+  asset: string;
+  tx_id: string;
+  transfer_index: string;
+  address: string;
+  account: string;
+  amount: string;
+  amount_units: string;
+  status: DepositStatus;
+  /** How many times this payment was confirmed. */
+  epoch: number;
+  confirmations: number;
+  /** null: the chain's own finalized tag decides. */
+  confirmations_required: number | null;
+  block_height: number;
+  block_hash: string;
+  created_at: string;
+  confirmed_at: string | null;
+  reverted_at: string | null;
+  settled_at: string | null;
+}
+
+export interface BalanceView {
+  account: string;
+  network: string;
+  asset: string;
+  available: string;
+  reserved: string;
+  settled: string;
+  debt: string;
+}
+
+export interface LedgerEntryView {
+  id: string;
+  /** Entries of one journal were committed together. */
+  journal_id: string;
+  account: string;
+  network: string;
+  asset: string;
+  from: string;
+  to: string;
+  amount: string;
+  amount_units: string;
+  cause: { type: string; id: string; event_id: string | null };
+  created_at: string;
+}
+
+export const EVENT_TYPES = [
+  "deposit.pending",
+  "deposit.dropped",
+  "deposit.confirmed",
+  "deposit.reverted",
+  "deposit.settled",
+  "withdrawal.updated",
+  "account.debt_opened",
+  "account.debt_cleared",
+  "network.halted",
+  "network.resumed",
+  "webhook.test",
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+export interface EventView {
+  id: string;
+  type: EventType;
+  api_version: string;
+  sequence: number;
+  subject: string;
+  subject_sequence: number;
+  created_at: string;
+  data: object;
+}
+
+export interface EndpointView {
+  id: string;
+  url: string;
+  /** null: every type but `deposit.pending` and `deposit.dropped`. */
+  events: EventType[] | null;
+  description: string | null;
+  status: "enabled" | "disabled";
+  disabled_reason: string | null;
+  created_at: string;
+  /** Only at creation and rotation. */
+  secret?: string;
+}
+
+export interface DeliveryView {
+  id: string;
+  event_id: string;
+  event_type: EventType;
+  sequence: number;
+  status: "pending" | "delivered" | "given_up";
+  next_attempt_at: string | null;
+  created_at: string;
+  attempts: DeliveryAttemptView[];
+}
+
+export interface DeliveryAttemptView {
+  at: string;
+  /** HTTP status, or null when no answer came. */
+  status: number | null;
+  outcome: string;
+  duration_ms: number;
+  /** First 1 KiB of the answer, as text. */
+  response: string | null;
+}
+
+export interface BackfillView {
+  id: string;
+  network: string;
+  from_height: number;
+  to_height: number;
+  status: "queued" | "running" | "done" | "failed";
+  progress: { scanned_to: number | null; of: number };
+  found: number;
+  already_known: number;
+  added: number;
+  /** Keys that belong to another tenant by an earlier claim; never credited here. */
+  conflicts: number;
+  error: string | null;
+  created_at: string;
+  finished_at: string | null;
+}
+
+export interface NetworkView {
+  id: string;
+  caip2: string;
+  family: string;
+  native_asset: { symbol: string; decimals: number };
+  head: number | null;
+  scanned_to: number | null;
+  finalized: number | null;
+  status: "ok" | "lagging" | "halted";
+  confirmations: number | null;
+  finality: "depth" | "tag";
+  /** What is seen of the native coin here. `internal: "untraced"` means payments sent by contracts are not seen. */
+  native_transfers: { own_value: boolean; internal: "traced" | "untraced" | "off" | "unknown" };
+  /** Payments met again after they were known, for this tenant: steady under healthy re-reading. */
+  duplicates_met: number;
+  assets: AssetView[];
+}
+
+export interface Page<T> {
+  data: T[];
+  next_cursor: string | null;
+}

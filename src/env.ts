@@ -1,0 +1,20 @@
+/**
+ * What the runtime hands to the Worker and its objects: bindings, and the operator's settings as text.
+ * `readSettings` turns the text into `Settings`, once, or refuses to serve.
+ */
+
+import type { EndpointApi, ScannerApi, TenantApi, TenantPeerApi } from "./objects/api.ts";
+import type { SettingsSource } from "./settings.ts";
+
+export { readSettings, type Settings, SettingsError } from "./settings.ts";
+
+export interface Env extends SettingsSource {
+  readonly DB: D1Database;
+  readonly CHAIN_SCANNER: DurableObjectNamespace<ScannerApi & Rpc.DurableObjectBranded>;
+  readonly TENANT: DurableObjectNamespace<TenantApi & TenantPeerApi & Rpc.DurableObjectBranded>;
+  readonly WEBHOOK_ENDPOINT: DurableObjectNamespace<EndpointApi & Rpc.DurableObjectBranded>;
+  /** Cloudflare's rate limiter for sign-ups; absent where the platform has none. */
+  readonly SIGNUP_LIMITER?: RateLimit;
+  readonly KEY_PEPPER: string;
+  readonly OPERATOR_TOKEN: string;
+}

@@ -1,0 +1,88 @@
+/**
+ * The whole HTTP surface. The order of what is registered here is the order in which a request passes:
+ * marks that every answer carries, then the route with its own stages, then 404 and 405.
+ */
+
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { newId } from "../core/ids.ts";
+import { describeApi } from "./description.ts";
+import { faultProblem } from "./faults.ts";
+import { refusalOfFields } from "./fields.ts";
+import { NOT_FOUND, problem } from "./problem.ts";
+import { addressRoutes } from "./routes/addresses.ts";
+import { apiKeyRoutes } from "./routes/api-keys.ts";
+import { assetRoutes } from "./routes/assets.ts";
+import { backfillRoutes } from "./routes/backfills.ts";
+import { depositRoutes } from "./routes/deposits.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { ledgerRoutes } from "./routes/ledger.ts";
+import { networkRoutes } from "./routes/networks.ts";
+import { operatorRoutes } from "./routes/operator.ts";
+import { policyRoutes } from "./routes/policies.ts";
+import { tenantRoutes } from "./routes/tenants.ts";
+import { webhookEndpointRoutes } from "./routes/webhook-endpoints.ts";
+import type { App, HttpEnv, Services } from "./services.ts";
+
+export const ON_EVERY_ANSWER = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" };
+
+export function createApp(services: Services): App {
+  const app: App = new OpenAPIHono<HttpEnv>({
+    defaultHook: (result, c) =>
+      result.success ? undefined : problem(c, refusalOfFields(result.target, result.error), null),
+  });
+
+  app.use(async (c, next) => {
+    c.set("services", services);
+    // Always ours: an id from outside could be made to collide, or to carry text into the log.
+    c.set("requestId", newId("req", services.random(16)));
+    try {
+      await next();
+    } catch (thrown) {
+      // Only what is not an Error gets here; hono brings the others to onError.
+      c.res = faultProblem(c, thrown);
+    }
+    c.header("X-Request-Id", c.get("requestId"));
+    for (const [name, value] of Object.entries(ON_EVERY_ANSWER)) c.header(name, value);
+  });
+
+  tenantRoutes(app);
+  apiKeyRoutes(app);
+  networkRoutes(app);
+  assetRoutes(app);
+  addressRoutes(app);
+  depositRoutes(app);
+  ledgerRoutes(app);
+  eventRoutes(app);
+  webhookEndpointRoutes(app);
+  backfillRoutes(app);
+  policyRoutes(app);
+  healthRoutes(app);
+  operatorRoutes(app);
+  describeApi(app);
+  refuseOtherMethods(app);
+
+  app.notFound((c) => problem(c, NOT_FOUND, null));
+  app.onError((thrown, c) => faultProblem(c, thrown));
+  return app;
+}
+
+/** 405 on every path there is. A route answers before this when it knows the method. */
+function refuseOtherMethods(app: App): void {
+  const known = new Map<string, Set<string>>();
+  for (const { path, method } of app.routes) {
+    if (method === "ALL") continue;
+    const methods = known.get(path) ?? new Set();
+    methods.add(method);
+    // HEAD is answered by the GET route, without its body.
+    if (method === "GET") methods.add("HEAD");
+    known.set(path, methods);
+  }
+  for (const [path, methods] of known) {
+    const allow = [...methods].join(", ");
+    app.all(path, (c) => {
+      c.header("Allow", allow);
+      return problem(c, { code: "method_not_allowed", detail: `Expected ${allow}, got ${c.req.method}.` }, null);
+    });
+  }
+}

@@ -1,0 +1,88 @@
+/** What calls of one kind have in common: who may call, what runs before the route, how it is documented. */
+
+import type { z } from "@hono/zod-openapi";
+import type { MiddlewareHandler } from "hono";
+import { Problem } from "../schema/problem.ts";
+import type { ProblemStatus } from "./problem.ts";
+import { allowJson, authenticate, checkIdempotencyKey, operatorOnly, requireJson } from "./stages.ts";
+
+export const API_KEY = "apiKey";
+export const OPERATOR_TOKEN = "operatorToken";
+export const IDEMPOTENCY_PARAMETER = "IdempotencyKey";
+
+function stages<const S extends MiddlewareHandler[]>(...handlers: S): S {
+  return handlers;
+}
+
+const withIdempotency = { parameters: [{ $ref: `#/components/parameters/${IDEMPOTENCY_PARAMETER}` as const }] };
+const byKey = { security: [{ [API_KEY]: [] as string[] }] };
+const byOperator = { security: [{ [OPERATOR_TOKEN]: [] as string[] }] };
+
+/** GET and DELETE with an API key. */
+export const keyed = { ...byKey, middleware: stages(authenticate) };
+/** PUT and PATCH: a body, and by their nature no need of an idempotency key. */
+export const keyedWithBody = { ...byKey, middleware: stages(authenticate, requireJson) };
+/** POST with a body. */
+export const keyedPost = {
+  ...byKey,
+  ...withIdempotency,
+  middleware: stages(authenticate, checkIdempotencyKey, requireJson),
+};
+/** POST that means something without a body. */
+export const keyedAction = {
+  ...byKey,
+  ...withIdempotency,
+  middleware: stages(authenticate, checkIdempotencyKey, allowJson),
+};
+/** POST without a key: sign-up alone. */
+export const openPost = {
+  security: [] as Record<string, string[]>[],
+  ...withIdempotency,
+  middleware: stages(checkIdempotencyKey, requireJson),
+};
+export const operated = { ...byOperator, middleware: stages(operatorOnly) };
+export const operatedAction = {
+  ...byOperator,
+  ...withIdempotency,
+  middleware: stages(operatorOnly, checkIdempotencyKey, allowJson),
+};
+
+export function json<S extends z.ZodType>(schema: S, description: string) {
+  return { description, content: { "application/json": { schema } } };
+}
+
+export function body<S extends z.ZodType>(schema: S) {
+  return { required: true, content: { "application/json": { schema } } };
+}
+
+export function optionalBody<S extends z.ZodType>(schema: S) {
+  return { required: false, content: { "application/json": { schema } } };
+}
+
+const DESCRIPTIONS: Readonly<Record<ProblemStatus, string>> = {
+  400: "Not a JSON object, or a header or cursor that does not fit",
+  401: "No valid API key",
+  403: "The key lacks a scope",
+  404: "Unknown, or another tenant's",
+  405: "The path does not know this method",
+  409: "The present state does not allow this",
+  413: "The body is larger than 64 KiB",
+  415: "The body is not sent as JSON",
+  422: "Fields do not fit",
+  429: "Too many requests; see Retry-After",
+  500: "A fault of ours",
+  503: "A store or chain is out of reach; see Retry-After",
+};
+
+function problemResponse(description: string) {
+  return { description, content: { "application/problem+json": { schema: Problem } } };
+}
+
+/** The problems a call is known for. `default` stands for the rest: every problem has the same shape. */
+export function problems<const S extends ProblemStatus>(...statuses: readonly S[]) {
+  const listed = Object.fromEntries(statuses.map((status) => [status, problemResponse(DESCRIPTIONS[status])]));
+  return {
+    ...(listed as Record<S, ReturnType<typeof problemResponse>>),
+    default: problemResponse("Any other problem"),
+  };
+}

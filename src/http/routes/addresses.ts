@@ -1,0 +1,81 @@
+/** Watched addresses. */
+
+import { createRoute } from "@hono/zod-openapi";
+import { Address, AddressPage, AddressQuery, NewAddressBody } from "../../schema/address.ts";
+import { idOf } from "../../schema/fields.ts";
+import { NoQuery } from "../../schema/page.ts";
+import { send, sendCreated, sendGone } from "../answers.ts";
+import { body, json, keyed, keyedPost, problems } from "../calls.ts";
+import { filterAndPage } from "../pages.ts";
+import type { App } from "../services.ts";
+import { idempotencyOf } from "../stages.ts";
+
+const createAddress = createRoute({
+  method: "post",
+  path: "/v1/addresses",
+  operationId: "createAddress",
+  tags: ["Addresses"],
+  summary: "Watch an address",
+  description: "Every spelling of an address names the same watch. A mixed-case one must have the right checksum.",
+  ...keyedPost,
+  request: { query: NoQuery, body: body(NewAddressBody) },
+  responses: {
+    201: json(Address, "It is watched from now on"),
+    200: json(Address, "This tenant watched it already"),
+    ...problems(400, 401, 403, 409, 413, 415, 422, 429, 500, 503),
+  },
+});
+
+const listAddresses = createRoute({
+  method: "get",
+  path: "/v1/addresses",
+  operationId: "listAddresses",
+  tags: ["Addresses"],
+  summary: "List watched addresses, newest first",
+  ...keyed,
+  request: { query: AddressQuery },
+  responses: { 200: json(AddressPage, "Addresses"), ...problems(400, 401, 403, 422, 429, 500, 503) },
+});
+
+const getAddress = createRoute({
+  method: "get",
+  path: "/v1/addresses/{id}",
+  operationId: "getAddress",
+  tags: ["Addresses"],
+  summary: "One address",
+  ...keyed,
+  request: { query: NoQuery, params: idOf("addr") },
+  responses: { 200: json(Address, "The address"), ...problems(401, 403, 404, 422, 429, 500, 503) },
+});
+
+const deleteAddress = createRoute({
+  method: "delete",
+  path: "/v1/addresses/{id}",
+  operationId: "deleteAddress",
+  tags: ["Addresses"],
+  summary: "Stop watching an address",
+  ...keyed,
+  request: { query: NoQuery, params: idOf("addr") },
+  responses: { 204: { description: "No longer watched" }, ...problems(401, 403, 404, 409, 422, 429, 500, 503) },
+});
+
+export function addressRoutes(app: App): void {
+  app.openapi(createAddress, async (c) => {
+    const { start_height: startHeight, ...rest } = c.req.valid("json");
+    const input = { ...rest, startHeight };
+    return sendCreated(c, await c.var.tenant.createAddress(c.var.caller, input, idempotencyOf(c, input)));
+  });
+
+  app.openapi(listAddresses, async (c) => {
+    const { filter, page } = filterAndPage(c.req.valid("query"));
+    return send(c, await c.var.tenant.listAddresses(c.var.caller, filter, page), 200);
+  });
+
+  app.openapi(getAddress, async (c) =>
+    send(c, await c.var.tenant.getAddress(c.var.caller, c.req.valid("param").id), 200),
+  );
+
+  app.openapi(deleteAddress, async (c) =>
+    sendGone(c, await c.var.tenant.deleteAddress(c.var.caller, c.req.valid("param").id)),
+  );
+}

@@ -1,0 +1,41 @@
+/** Events: whoever prefers to pull reads them here, oldest first, and misses nothing. */
+
+import { createRoute } from "@hono/zod-openapi";
+import { Event, EventPage, EventQuery } from "../../schema/event.ts";
+import { idOf } from "../../schema/fields.ts";
+import { NoQuery } from "../../schema/page.ts";
+import { send } from "../answers.ts";
+import { json, keyed, problems } from "../calls.ts";
+import type { App } from "../services.ts";
+
+const listEvents = createRoute({
+  method: "get",
+  path: "/v1/events",
+  operationId: "listEvents",
+  tags: ["Events"],
+  summary: "List events, oldest first",
+  ...keyed,
+  request: { query: EventQuery },
+  responses: { 200: json(EventPage, "Events after a sequence"), ...problems(400, 401, 403, 422, 429, 500, 503) },
+});
+
+const getEvent = createRoute({
+  method: "get",
+  path: "/v1/events/{id}",
+  operationId: "getEvent",
+  tags: ["Events"],
+  summary: "One event",
+  ...keyed,
+  request: { query: NoQuery, params: idOf("evt") },
+  responses: { 200: json(Event, "The event"), ...problems(401, 403, 404, 422, 429, 500, 503) },
+});
+
+export function eventRoutes(app: App): void {
+  app.openapi(listEvents, async (c) => {
+    const { after, cursor, types, limit } = c.req.valid("query");
+    const filter = { after: after ?? cursor ?? 0, types: types ?? null };
+    return send(c, await c.var.tenant.listEvents(c.var.caller, filter, limit), 200);
+  });
+
+  app.openapi(getEvent, async (c) => send(c, await c.var.tenant.getEvent(c.var.caller, c.req.valid("param").id), 200));
+}

@@ -1,0 +1,44 @@
+/** Policies: when a payment counts. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { NetworkId } from "../../schema/fields.ts";
+import { NoQuery } from "../../schema/page.ts";
+import { ConfirmationRulesBody, Policies } from "../../schema/policy.ts";
+import { send } from "../answers.ts";
+import { body, json, keyed, keyedWithBody, problems } from "../calls.ts";
+import type { App } from "../services.ts";
+
+const getPolicies = createRoute({
+  method: "get",
+  path: "/v1/policies",
+  operationId: "getPolicies",
+  tags: ["Policies"],
+  summary: "The tenant's policies",
+  ...keyed,
+  request: { query: NoQuery },
+  responses: { 200: json(Policies, "Policies"), ...problems(401, 403, 422, 429, 500, 503) },
+});
+
+const putConfirmations = createRoute({
+  method: "put",
+  path: "/v1/policies/confirmations/{network}",
+  operationId: "putConfirmations",
+  tags: ["Policies"],
+  summary: "Set when payments on a network count",
+  description: "Replaces the rules of this network. Payments seen already keep the rule they were seen under.",
+  ...keyedWithBody,
+  request: { query: NoQuery, params: z.object({ network: NetworkId }), body: body(ConfirmationRulesBody) },
+  responses: {
+    200: json(Policies, "Policies as they stand now"),
+    ...problems(400, 401, 403, 404, 413, 415, 422, 429, 500, 503),
+  },
+});
+
+export function policyRoutes(app: App): void {
+  app.openapi(getPolicies, async (c) => send(c, await c.var.tenant.getPolicies(c.var.caller), 200));
+
+  app.openapi(putConfirmations, async (c) => {
+    const { network } = c.req.valid("param");
+    return send(c, await c.var.tenant.putConfirmations(c.var.caller, network, c.req.valid("json")), 200);
+  });
+}

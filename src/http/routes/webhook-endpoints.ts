@@ -1,0 +1,196 @@
+/** Webhook endpoints: targets, their secrets, what was delivered. */
+
+import { createRoute } from "@hono/zod-openapi";
+import { Event } from "../../schema/event.ts";
+import { idOf, NoFields, Overlap } from "../../schema/fields.ts";
+import { NoQuery, PageQuery } from "../../schema/page.ts";
+import {
+  DeliveryPage,
+  DeliveryQuery,
+  Endpoint,
+  EndpointPage,
+  EndpointPatchBody,
+  NewEndpointBody,
+  ReplayBody,
+  Replayed,
+} from "../../schema/webhook-endpoint.ts";
+import { send, sendGone } from "../answers.ts";
+import { body, json, keyed, keyedAction, keyedPost, keyedWithBody, optionalBody, problems } from "../calls.ts";
+import { filterAndPage } from "../pages.ts";
+import type { App } from "../services.ts";
+import { idempotencyOf } from "../stages.ts";
+
+const tags = ["Webhook endpoints"];
+const onOne = problems(401, 403, 404, 422, 429, 500, 503);
+const actOnOne = problems(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503);
+
+const createEndpoint = createRoute({
+  method: "post",
+  path: "/v1/webhook-endpoints",
+  operationId: "createWebhookEndpoint",
+  tags,
+  summary: "Register an endpoint",
+  ...keyedPost,
+  request: { query: NoQuery, body: body(NewEndpointBody) },
+  responses: {
+    201: json(Endpoint, "The endpoint with its secret"),
+    ...problems(400, 401, 403, 409, 413, 415, 422, 429, 500, 503),
+  },
+});
+
+const listEndpoints = createRoute({
+  method: "get",
+  path: "/v1/webhook-endpoints",
+  operationId: "listWebhookEndpoints",
+  tags,
+  summary: "List endpoints, newest first",
+  ...keyed,
+  request: { query: PageQuery },
+  responses: { 200: json(EndpointPage, "Endpoints"), ...problems(400, 401, 403, 422, 429, 500, 503) },
+});
+
+const getEndpoint = createRoute({
+  method: "get",
+  path: "/v1/webhook-endpoints/{id}",
+  operationId: "getWebhookEndpoint",
+  tags,
+  summary: "One endpoint",
+  ...keyed,
+  request: { query: NoQuery, params: idOf("we") },
+  responses: { 200: json(Endpoint, "The endpoint"), ...onOne },
+});
+
+const updateEndpoint = createRoute({
+  method: "patch",
+  path: "/v1/webhook-endpoints/{id}",
+  operationId: "updateWebhookEndpoint",
+  tags,
+  summary: "Change an endpoint",
+  description: "Fields that are left out stay as they are.",
+  ...keyedWithBody,
+  request: { query: NoQuery, params: idOf("we"), body: body(EndpointPatchBody) },
+  responses: { 200: json(Endpoint, "The endpoint as it stands now"), ...actOnOne },
+});
+
+const deleteEndpoint = createRoute({
+  method: "delete",
+  path: "/v1/webhook-endpoints/{id}",
+  operationId: "deleteWebhookEndpoint",
+  tags,
+  summary: "Remove an endpoint and its queue",
+  ...keyed,
+  request: { query: NoQuery, params: idOf("we") },
+  responses: { 204: { description: "Removed" }, ...onOne },
+});
+
+const rotateSecret = createRoute({
+  method: "post",
+  path: "/v1/webhook-endpoints/{id}/rotate-secret",
+  operationId: "rotateWebhookSecret",
+  tags,
+  summary: "Make a new secret",
+  description: "The old secret keeps signing beside the new one until the overlap ends.",
+  ...keyedAction,
+  request: { query: NoQuery, params: idOf("we"), body: optionalBody(Overlap) },
+  responses: { 200: json(Endpoint, "The endpoint with its new secret"), ...actOnOne },
+});
+
+const enableEndpoint = createRoute({
+  method: "post",
+  path: "/v1/webhook-endpoints/{id}/enable",
+  operationId: "enableWebhookEndpoint",
+  tags,
+  summary: "Deliver again",
+  ...keyedAction,
+  request: { query: NoQuery, params: idOf("we"), body: optionalBody(NoFields) },
+  responses: { 200: json(Endpoint, "The endpoint"), ...actOnOne },
+});
+
+const testEndpoint = createRoute({
+  method: "post",
+  path: "/v1/webhook-endpoints/{id}/test",
+  operationId: "testWebhookEndpoint",
+  tags,
+  summary: "Send a test event",
+  ...keyedAction,
+  request: { query: NoQuery, params: idOf("we"), body: optionalBody(NoFields) },
+  responses: { 202: json(Event, "The event that is on its way"), ...actOnOne },
+});
+
+const replayEvents = createRoute({
+  method: "post",
+  path: "/v1/webhook-endpoints/{id}/replay",
+  operationId: "replayWebhookEvents",
+  tags,
+  summary: "Send past events again",
+  description: "The same ids and the same bodies, with fresh time stamps and signatures.",
+  ...keyedPost,
+  request: { query: NoQuery, params: idOf("we"), body: body(ReplayBody) },
+  responses: { 202: json(Replayed, "What will be sent again"), ...actOnOne },
+});
+
+const listDeliveries = createRoute({
+  method: "get",
+  path: "/v1/webhook-endpoints/{id}/deliveries",
+  operationId: "listWebhookDeliveries",
+  tags,
+  summary: "List deliveries and their attempts, newest first",
+  ...keyed,
+  request: { query: DeliveryQuery, params: idOf("we") },
+  responses: { 200: json(DeliveryPage, "Deliveries"), ...problems(400, 401, 403, 404, 422, 429, 500, 503) },
+});
+
+export function webhookEndpointRoutes(app: App): void {
+  app.openapi(createEndpoint, async (c) => {
+    const input = c.req.valid("json");
+    return send(c, await c.var.tenant.createEndpoint(c.var.caller, input, idempotencyOf(c, input)), 201);
+  });
+
+  app.openapi(listEndpoints, async (c) =>
+    send(c, await c.var.tenant.listEndpoints(c.var.caller, filterAndPage(c.req.valid("query")).page), 200),
+  );
+
+  app.openapi(getEndpoint, async (c) =>
+    send(c, await c.var.tenant.getEndpoint(c.var.caller, c.req.valid("param").id), 200),
+  );
+
+  app.openapi(updateEndpoint, async (c) => {
+    const { id } = c.req.valid("param");
+    return send(c, await c.var.tenant.updateEndpoint(c.var.caller, id, c.req.valid("json")), 200);
+  });
+
+  app.openapi(deleteEndpoint, async (c) =>
+    sendGone(c, await c.var.tenant.deleteEndpoint(c.var.caller, c.req.valid("param").id)),
+  );
+
+  app.openapi(rotateSecret, async (c) => {
+    const { id } = c.req.valid("param");
+    const overlap = c.req.valid("json");
+    const idempotency = idempotencyOf(c, overlap);
+    return send(
+      c,
+      await c.var.tenant.rotateEndpointSecret(c.var.caller, id, overlap.overlap_seconds, idempotency),
+      200,
+    );
+  });
+
+  app.openapi(enableEndpoint, async (c) =>
+    send(c, await c.var.tenant.enableEndpoint(c.var.caller, c.req.valid("param").id), 200),
+  );
+
+  app.openapi(testEndpoint, async (c) => {
+    const { id } = c.req.valid("param");
+    return send(c, await c.var.tenant.testEndpoint(c.var.caller, id, idempotencyOf(c, {})), 202);
+  });
+
+  app.openapi(replayEvents, async (c) => {
+    const { id } = c.req.valid("param");
+    const from = c.req.valid("json");
+    return send(c, await c.var.tenant.replayEvents(c.var.caller, id, from, idempotencyOf(c, from)), 202);
+  });
+
+  app.openapi(listDeliveries, async (c) => {
+    const { filter, page } = filterAndPage(c.req.valid("query"));
+    return send(c, await c.var.tenant.listDeliveries(c.var.caller, c.req.valid("param").id, filter, page), 200);
+  });
+}

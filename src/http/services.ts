@@ -1,0 +1,64 @@
+/**
+ * What the HTTP layer needs from outside. It is handed in whole, so that the app itself has no binding,
+ * no clock and no randomness of its own.
+ */
+
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { NetworkSettings } from "../core/network.ts";
+import type { Scope } from "../core/views.ts";
+import type { Caller, ScannerApi, TenantApi } from "../objects/api.ts";
+
+export interface Services {
+  readonly settings: {
+    /** Networks that are on, by id. */
+    readonly networks: ReadonlyMap<string, { readonly settings: NetworkSettings }>;
+    readonly keyPepper: string;
+    readonly operatorToken: string;
+  };
+  tenant(tenantId: string): TenantApi;
+  scanner(network: string): ScannerApi;
+  readonly store: SignUpStore;
+  /** Whether this client may sign up once more now; null where nothing limits. */
+  readonly signUpLimit: ((clientAddress: string) => Promise<boolean>) | null;
+  /** Unix milliseconds. */
+  now(): number;
+  /** Fresh random bytes. */
+  random(bytes: number): Uint8Array;
+}
+
+/** The rows of D1 that the edge writes itself. Every call may be repeated. */
+export interface SignUpStore {
+  /** Writes the tenant and a key of it; what is there already stays as it is. */
+  insertTenant(
+    tenant: { readonly id: string; readonly name: string; readonly email: string | null; readonly createdAt: number },
+    key: { readonly id: string; readonly hash: string; readonly scopes: readonly Scope[]; readonly createdAt: number },
+  ): Promise<void>;
+  /** Binds one idempotency key to one tenant id and the id of its first key, for ever. */
+  claimSignUp(claim: {
+    readonly scopeHash: string;
+    readonly fingerprint: string;
+    readonly tenantId: string;
+    readonly keyId: string;
+    readonly now: number;
+  }): Promise<SignUpClaim>;
+  /** Resolves when the database answers. */
+  ping(): Promise<unknown>;
+}
+
+export type SignUpClaim =
+  | { readonly kind: "claimed" }
+  /** The same request came before, and got these ids. */
+  | { readonly kind: "known"; readonly tenantId: string; readonly keyId: string }
+  | { readonly kind: "other_request" };
+
+/** Every request has these. */
+export interface HttpEnv {
+  Variables: { services: Services; requestId: string };
+}
+
+export type App = OpenAPIHono<HttpEnv>;
+
+/** Only behind `authenticate`: a route without it cannot name the tenant's object at all. */
+export interface TenantEnv {
+  Variables: HttpEnv["Variables"] & { caller: Caller; tenant: TenantApi };
+}

@@ -1,0 +1,60 @@
+/**
+ * The door of the Worker: one app per environment, and none while the settings are refused. A service
+ * that cannot read its settings answers 503 to everything, its health included, and says why in the log.
+ */
+
+import { newId } from "../core/ids.ts";
+import type { Refusal } from "../core/refusal.ts";
+import { type Env, readSettings } from "../env.ts";
+import { claimSignUp, insertTenant } from "../store/d1/tenants.ts";
+import { createApp, ON_EVERY_ANSWER } from "./app.ts";
+import { logFault } from "./faults.ts";
+import { problemParts } from "./problem.ts";
+import type { App, Services } from "./services.ts";
+
+const apps = new WeakMap<Env, App>();
+
+export async function serve(request: Request, env: Env): Promise<Response> {
+  let app = apps.get(env);
+  if (app === undefined) {
+    try {
+      app = createApp(servicesOf(env));
+    } catch (thrown) {
+      return misconfigured(thrown);
+    }
+    apps.set(env, app);
+  }
+  return app.fetch(request);
+}
+
+/** @throws SettingsError */
+function servicesOf(env: Env): Services {
+  const limiter = env.SIGNUP_LIMITER;
+  return {
+    settings: readSettings(env),
+    tenant: (tenantId) => env.TENANT.get(env.TENANT.idFromName(tenantId)),
+    scanner: (network) => env.CHAIN_SCANNER.get(env.CHAIN_SCANNER.idFromName(network)),
+    store: {
+      insertTenant: (tenant, key) => insertTenant(env.DB, tenant, key),
+      claimSignUp: (claim) => claimSignUp(env.DB, claim),
+      // Reads a table of ours: a database without its migrations is not ready either.
+      ping: () => env.DB.prepare("SELECT 1 FROM tenants LIMIT 1").first(),
+    },
+    signUpLimit: limiter === undefined ? null : async (key) => (await limiter.limit({ key })).success,
+    now: () => Date.now(),
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+  };
+}
+
+const MISCONFIGURED: Refusal = {
+  code: "store_unavailable",
+  detail: "The service refuses its settings and serves nothing until they are mended. Its log names them.",
+  retryAfterS: 60,
+};
+
+function misconfigured(thrown: unknown): Response {
+  const requestId = newId("req", crypto.getRandomValues(new Uint8Array(16)));
+  logFault(thrown, { request_id: requestId, call: "settings" });
+  const { body, status, headers } = problemParts(MISCONFIGURED, requestId, null);
+  return Response.json(body, { status, headers: { ...headers, "X-Request-Id": requestId, ...ON_EVERY_ANSWER } });
+}

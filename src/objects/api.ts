@@ -1,0 +1,382 @@
+/**
+ * What the three objects offer to each other and to the HTTP layer: types only.
+ *
+ * Every method may be repeated: it takes ids derived or given by the caller, and a second call with the
+ * same arguments has no second effect. Refusals are data; a thrown error means the outcome is unknown.
+ */
+
+import type { ConfirmationRules } from "../core/policy.ts";
+import type { Outcome, Refusal } from "../core/refusal.ts";
+import type { Transfer, TransferKey } from "../core/transfer.ts";
+import type {
+  AddressView,
+  ApiKeyView,
+  AssetView,
+  BackfillView,
+  BalanceView,
+  DeliveryView,
+  DepositStatus,
+  DepositView,
+  EndpointView,
+  EventType,
+  EventView,
+  LedgerEntryView,
+  Page,
+  Scope,
+  TenantView,
+} from "../core/views.ts";
+
+// ---- tenant: called by HTTP -------------------------------------------------------------------
+
+/** Who calls, as the edge established it: the key's checksum is valid, nothing else is known yet. */
+export interface Caller {
+  readonly tenantId: string;
+  /** Hex HMAC-SHA256 of the whole key under the pepper; the object finds the key by it. */
+  readonly keyHash: string;
+  readonly requestId: string;
+}
+
+/** `Idempotency-Key` of a POST with the fingerprint of what the request means, or null when none was sent. */
+export type Idempotency = { readonly key: string; readonly fingerprint: string } | null;
+
+export interface RateState {
+  /** Requests per window, what is left, and seconds until it is whole again. */
+  readonly limit: number;
+  readonly windowS: number;
+  readonly remaining: number;
+  readonly resetS: number;
+}
+
+/** `rate` is null when the key itself was refused. */
+export type Answer<T> =
+  | {
+      readonly ok: true;
+      readonly value: T;
+      readonly rate: RateState;
+      readonly created: boolean;
+      readonly replayed: boolean;
+    }
+  | { readonly ok: false; readonly refusal: Refusal; readonly rate: RateState | null };
+
+export interface PageRequest {
+  readonly limit: number;
+  readonly cursor: string | null;
+}
+
+export interface SignUp {
+  readonly tenant: { readonly id: string; readonly name: string; readonly email: string | null };
+  readonly key: { readonly id: string; readonly hash: string; readonly scopes: readonly Scope[] };
+  readonly now: number;
+}
+
+export interface NewKey {
+  readonly id: string;
+  readonly hash: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: number | null;
+}
+
+export interface PoliciesView {
+  confirmations: Record<string, ConfirmationRules>;
+}
+
+export interface DepositFilter {
+  readonly network?: string;
+  readonly account?: string;
+  readonly address?: string;
+  readonly asset?: string;
+  readonly status?: DepositStatus;
+  readonly tx_id?: string;
+}
+
+export interface TenantApi {
+  signUp(input: SignUp): Promise<{ tenant: TenantView; key: ApiKeyView }>;
+
+  getTenant(caller: Caller): Promise<Answer<TenantView>>;
+  createApiKey(caller: Caller, key: NewKey, idempotency: Idempotency): Promise<Answer<ApiKeyView>>;
+  listApiKeys(caller: Caller, page: PageRequest): Promise<Answer<Page<ApiKeyView>>>;
+  revokeApiKey(caller: Caller, id: string): Promise<Answer<null>>;
+  /** The old key ends after `overlapS`. `key` carries the new id and hash; name, scopes and expiry are the old key's. */
+  rotateApiKey(
+    caller: Caller,
+    id: string,
+    key: { readonly id: string; readonly hash: string },
+    overlapS: number,
+    idempotency: Idempotency,
+  ): Promise<Answer<ApiKeyView>>;
+
+  /** Authenticates and gives what is the tenant's own on every network: its tokens and its count of duplicates. */
+  networkFacts(caller: Caller): Promise<Answer<{ assets: AssetView[]; duplicatesMet: Record<string, number> }>>;
+  createAsset(
+    caller: Caller,
+    input: { readonly network: string; readonly contract: string; readonly symbol: string | null },
+    idempotency: Idempotency,
+  ): Promise<Answer<AssetView>>;
+  listAssets(caller: Caller, network: string | null): Promise<Answer<Page<AssetView>>>;
+
+  createAddress(
+    caller: Caller,
+    input: {
+      readonly network: string;
+      readonly address: string;
+      readonly account: string;
+      readonly label: string | null;
+      readonly metadata: Record<string, string>;
+      readonly startHeight: number | null;
+    },
+    idempotency: Idempotency,
+  ): Promise<Answer<AddressView>>;
+  listAddresses(
+    caller: Caller,
+    filter: { readonly network?: string; readonly account?: string },
+    page: PageRequest,
+  ): Promise<Answer<Page<AddressView>>>;
+  getAddress(caller: Caller, id: string): Promise<Answer<AddressView>>;
+  deleteAddress(caller: Caller, id: string): Promise<Answer<null>>;
+
+  listDeposits(caller: Caller, filter: DepositFilter, page: PageRequest): Promise<Answer<Page<DepositView>>>;
+  getDeposit(caller: Caller, id: string): Promise<Answer<DepositView>>;
+  listBalances(
+    caller: Caller,
+    filter: { readonly account?: string; readonly asset?: string; readonly network?: string },
+    page: PageRequest,
+  ): Promise<Answer<Page<BalanceView>>>;
+  listLedgerEntries(
+    caller: Caller,
+    filter: { readonly account?: string; readonly asset?: string; readonly network?: string },
+    page: PageRequest,
+  ): Promise<Answer<Page<LedgerEntryView>>>;
+
+  listEvents(
+    caller: Caller,
+    filter: { readonly after: number; readonly types: readonly EventType[] | null },
+    limit: number,
+  ): Promise<Answer<Page<EventView>>>;
+  getEvent(caller: Caller, id: string): Promise<Answer<EventView>>;
+
+  createEndpoint(
+    caller: Caller,
+    input: { readonly url: string; readonly events: readonly EventType[] | null; readonly description: string | null },
+    idempotency: Idempotency,
+  ): Promise<Answer<EndpointView>>;
+  listEndpoints(caller: Caller, page: PageRequest): Promise<Answer<Page<EndpointView>>>;
+  getEndpoint(caller: Caller, id: string): Promise<Answer<EndpointView>>;
+  updateEndpoint(
+    caller: Caller,
+    id: string,
+    patch: {
+      readonly url?: string;
+      readonly events?: readonly EventType[] | null;
+      readonly description?: string | null;
+    },
+  ): Promise<Answer<EndpointView>>;
+  deleteEndpoint(caller: Caller, id: string): Promise<Answer<null>>;
+  rotateEndpointSecret(
+    caller: Caller,
+    id: string,
+    overlapS: number,
+    idempotency: Idempotency,
+  ): Promise<Answer<EndpointView>>;
+  enableEndpoint(caller: Caller, id: string): Promise<Answer<EndpointView>>;
+  testEndpoint(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<EventView>>;
+  replayEvents(
+    caller: Caller,
+    id: string,
+    from: { readonly afterSequence: number } | { readonly since: number },
+    idempotency: Idempotency,
+  ): Promise<Answer<{ from_sequence: number; to_sequence: number }>>;
+  listDeliveries(
+    caller: Caller,
+    id: string,
+    filter: { readonly status?: "pending" | "delivered" | "given_up" },
+    page: PageRequest,
+  ): Promise<Answer<Page<DeliveryView>>>;
+
+  createBackfill(
+    caller: Caller,
+    input: { readonly network: string; readonly fromHeight: number; readonly toHeight: number },
+    idempotency: Idempotency,
+  ): Promise<Answer<BackfillView>>;
+  getBackfill(caller: Caller, id: string): Promise<Answer<BackfillView>>;
+
+  getPolicies(caller: Caller): Promise<Answer<PoliciesView>>;
+  putConfirmations(caller: Caller, network: string, rules: ConfirmationRules): Promise<Answer<PoliciesView>>;
+}
+
+// ---- tenant: called by the scanner and by endpoints -------------------------------------------
+
+/**
+ * What the chain says now about one tenant's payments, as a whole or as the difference against the
+ * version it acknowledged last.
+ */
+export interface Observation {
+  readonly network: string;
+  readonly version: number;
+  /** The version this is a difference against; null: `added` is every transfer at or above `windowFrom`. */
+  readonly base: number | null;
+  readonly head: number;
+  /** Time stamp of the head block, unix seconds. */
+  readonly headTimestamp: number;
+  /** Highest height known final by the chain's own tag; -1 when none is known. */
+  readonly finalized: number;
+  /** First height that may still be replaced. What lies below is final. */
+  readonly windowFrom: number;
+  readonly added: readonly SeenTransfer[];
+  /** Keys that are no longer on the best chain. Empty when `base` is null. */
+  readonly removed: readonly TransferKey[];
+  /**
+   * First height that a person allowed to be replaced although it had become final, or null. Settled
+   * payments from here on are subject to this observation.
+   */
+  readonly reopenedFrom: number | null;
+}
+export interface SeenTransfer extends Transfer {
+  /** Time stamp of the block, unix seconds. */
+  readonly timestamp: number;
+}
+
+export type Observed =
+  /**
+   * Committed, or met before. `version` and `head` are what this tenant holds now. `nextHeight`,
+   * `nextFinalized`: call again when head or finalized reach them; null: no need.
+   */
+  | {
+      readonly kind: "acknowledged";
+      readonly version: number;
+      readonly head: number;
+      readonly nextHeight: number | null;
+      readonly nextFinalized: number | null;
+    }
+  /** `base` is not what this tenant holds. Send the whole. */
+  | { readonly kind: "whole_needed"; readonly version: number };
+
+export interface BackfillSlice {
+  readonly backfillId: string;
+  readonly network: string;
+  /** Slices of one backfill are ascending and adjacent. */
+  readonly fromHeight: number;
+  readonly toHeight: number;
+  /** What the scanner knew when the slice was read. */
+  readonly head: number;
+  readonly headTimestamp: number;
+  readonly finalized: number;
+  readonly windowFrom: number;
+  readonly transfers: readonly SeenTransfer[];
+  readonly conflicts: number;
+  /** The last slice of this backfill. */
+  readonly last: boolean;
+}
+
+export interface NetworkNotice {
+  readonly network: string;
+  /** Derived from the incident; repeating it writes no second event. */
+  readonly id: string;
+  readonly type: "network.halted" | "network.resumed";
+  readonly at: number;
+  readonly data: { readonly network: string; readonly reason: string; readonly height: number | null };
+}
+
+export interface TenantPeerApi {
+  observe(observation: Observation): Promise<Observed>;
+  /**
+   * Takes a slice in, or ignores one that does not go on from the last. `nextHeight`: what this tenant waits
+   * for, the slice that comes next begins there; null: it keeps no report of this backfill.
+   */
+  backfillSlice(slice: BackfillSlice): Promise<{ nextHeight: number | null }>;
+  backfillFailed(backfillId: string, error: string): Promise<void>;
+  noticeNetwork(notice: NetworkNotice): Promise<void>;
+  /** The endpoint stopped or resumed by itself (410, five days of failures). */
+  endpointStatus(endpointId: string, status: "enabled" | "disabled", reason: string | null): Promise<void>;
+}
+
+// ---- scanner ----------------------------------------------------------------------------------
+
+export interface WatchRequest {
+  readonly tenantId: string;
+  readonly addressId: string;
+  /** Canonical. */
+  readonly address: string;
+  readonly startHeight: number | null;
+}
+
+export interface ScannerStatus {
+  readonly network: string;
+  readonly head: number | null;
+  readonly scannedTo: number | null;
+  readonly finalized: number | null;
+  readonly windowFrom: number | null;
+  readonly status: "ok" | "lagging" | "halted";
+  readonly internal: "traced" | "untraced" | "off" | "unknown";
+  readonly incident: { readonly id: string; readonly reason: string; readonly at: number } | null;
+  readonly watchedAddresses: number;
+  readonly counters: Readonly<Record<string, number>>;
+  readonly lastPollAt: number | null;
+  readonly lastError: string | null;
+}
+
+export interface ScannerApi {
+  /**
+   * Watches an address for a tenant, from the next block that will be read, or from `startHeight` by way
+   * of a backfill. Refuses `chain_unavailable` when the network's height cannot be learned,
+   * `invalid_range` for a start height above the head.
+   */
+  watch(request: WatchRequest): Promise<Outcome<{ watchedFrom: number; scannedTo: number }>>;
+  /** Ends a watch. Payments mined inside the reorganisation window from now still count for this tenant. */
+  unwatch(tenantId: string, address: string): Promise<void>;
+  /** Up to where each address has been read without a gap. */
+  scannedTo(tenantId: string, addresses: readonly string[]): Promise<Record<string, number>>;
+  /** Lets a tenant's token count, from the next block read on. */
+  listToken(tenantId: string, contract: string): Promise<void>;
+  /** Symbol and decimals as the chain states them. */
+  tokenFacts(contract: string): Promise<Outcome<{ symbol: string; decimals: number }>>;
+  /** Queues past heights for a tenant. Refuses a range above what has been read. */
+  startBackfill(request: {
+    readonly backfillId: string;
+    readonly tenantId: string;
+    readonly fromHeight: number;
+    readonly toHeight: number;
+  }): Promise<Outcome<null>>;
+  status(): Promise<ScannerStatus>;
+  /** Cron's watchdog: arms the alarm when it is missing or overdue, and catches up with the network's settings. */
+  patrol(): Promise<void>;
+  /** A person accepts a deep reorganisation. `fromHeight`: first replaced height, null: find it. */
+  resume(fromHeight: number | null): Promise<Outcome<{ fromHeight: number }>>;
+}
+
+// ---- webhook endpoint -------------------------------------------------------------------------
+
+export interface EndpointConfig {
+  readonly tenantId: string;
+  readonly endpointId: string;
+  readonly url: string;
+  readonly apiVersion: string;
+}
+
+/** One event as it goes over the wire: `body` is sent byte for byte on every attempt. */
+export interface QueuedEvent {
+  readonly id: string;
+  readonly type: EventType;
+  readonly sequence: number;
+  readonly subject: string;
+  readonly subjectSequence: number;
+  readonly body: string;
+}
+
+export interface EndpointApi {
+  /** Creates or changes the target. The first call makes the secret and gives it; later calls give null. */
+  configure(config: EndpointConfig): Promise<{ secret: string | null }>;
+  /** New secret; the old one keeps signing beside it for `overlapS`. */
+  rotateSecret(overlapS: number, requestId: string): Promise<{ secret: string }>;
+  /** Adds events in ascending sequence. Ones met before are ignored, unless `replay`: then they are sent again. */
+  enqueue(events: readonly QueuedEvent[], options: { readonly replay: boolean }): Promise<void>;
+  enable(): Promise<void>;
+  deliveries(
+    filter: { readonly status?: "pending" | "delivered" | "given_up" },
+    page: PageRequest,
+  ): Promise<Outcome<Page<DeliveryView>>>;
+  /** Forgets everything: the endpoint was deleted. */
+  close(): Promise<void>;
+  /** Cron's watchdog: arms the alarm when it is missing or overdue. */
+  patrol(): Promise<void>;
+}

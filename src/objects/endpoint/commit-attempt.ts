@@ -1,0 +1,50 @@
+/**
+ * Owns what an attempt's result changes in the endpoint's database. Runs inside the caller's transaction.
+ *
+ * Everything is read again here: while the request was under way the endpoint may have been changed,
+ * disabled or enabled, and events replayed.
+ */
+
+import { decideAfterAttempt } from "../../core/webhook-schedule.ts";
+import { disableEndpoint, type EndpointRow } from "../../store/endpoint/config.ts";
+import type { EndpointDb } from "../../store/endpoint/database.ts";
+import { readDelivery, recordAttempt, reschedule, settle } from "../../store/endpoint/queue.ts";
+import type { AttemptResult } from "../../webhooks/delivery.ts";
+
+export interface Sent {
+  readonly position: number;
+  readonly url: string;
+  /** Unix ms. */
+  readonly startedAt: number;
+}
+
+/** @param endpoint as it stands now, not as it was when the request began */
+export function commitAttempt(
+  db: EndpointDb,
+  endpoint: EndpointRow,
+  sent: Sent,
+  result: AttemptResult,
+  now: number,
+  random: number,
+): void {
+  const row = readDelivery(db, sent.position);
+  if (row?.status !== "pending") return;
+  recordAttempt(db, row.position, { at: sent.startedAt, ...result });
+  const next = decideAfterAttempt(row.failures, result, now, random);
+  switch (next.kind) {
+    case "delivered":
+      settle(db, row, "delivered", row.failures, now);
+      return;
+    case "given_up":
+      settle(db, row, "given_up", next.failures, now);
+      return;
+    case "retry":
+      reschedule(db, row.position, next.failures, next.nextAt);
+      return;
+    case "endpoint_gone": {
+      // A 410 of a former target, or from before the endpoint was enabled again, says nothing about now.
+      const isCurrent = sent.url === endpoint.url && sent.startedAt >= endpoint.statusAt;
+      if (endpoint.status === "enabled" && isCurrent) disableEndpoint(db, "The endpoint answered 410 Gone.", now);
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** What the parts of a scanner work with, and what it knows only while it is in memory. */
+
+import type { ChainNodes } from "../../chains/nodes.ts";
+import type { BlockRef } from "../../chains/port.ts";
+import type { NetworkSettings } from "../../core/network.ts";
+import type { Env } from "../../env.ts";
+import type { ScannerDb } from "../../store/scanner/database.ts";
+import { createState, readState, type ScannerState } from "../../store/scanner/state-store.ts";
+import type { OwnedTransfer } from "../../store/scanner/transfer-store.ts";
+
+export interface ScannerContext {
+  readonly storage: DurableObjectStorage;
+  readonly db: ScannerDb;
+  readonly env: Env;
+  readonly network: NetworkSettings;
+  readonly nodes: ChainNodes;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly memory: Memory;
+}
+
+/** Lost with the instance; nothing that must hold depends on it. */
+export interface Memory {
+  /** Highest block any node showed. */
+  head: BlockRef | null;
+  lastPollAt: number | null;
+  lastOkAt: number | null;
+  lastError: string | null;
+  failedPolls: number;
+  lastAdvanceAt: number | null;
+  /** Highest block of the reading under way: a watch taken meanwhile begins above it. -1 when none is. */
+  readingTo: number;
+  /** Polls in a row in which a fork below the window was seen. */
+  deepSightings: number;
+  /** Transfers of the last commits whose claim is still to be made; null after a start: read them from the rows. */
+  unclaimed: OwnedTransfer[] | null;
+  /** Listed contracts and who listed them; null: read them from the rows. */
+  listed: ReadonlyMap<string, ReadonlySet<number>> | null;
+}
+
+export function freshMemory(): Memory {
+  return {
+    head: null,
+    lastPollAt: null,
+    lastOkAt: null,
+    lastError: null,
+    failedPolls: 0,
+    lastAdvanceAt: null,
+    readingTo: -1,
+    deepSightings: 0,
+    unclaimed: null,
+    listed: null,
+  };
+}
+
+export function stateOf(s: ScannerContext): ScannerState {
+  return readState(s.db) ?? createState(s.db, s.network.id);
+}

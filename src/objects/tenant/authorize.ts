@@ -1,0 +1,82 @@
+/**
+ * Decides whether a key may do what it asks. The edge has checked the key's checksum; whether it exists,
+ * has ended, and what it may do is known here alone, so revocation holds from its commit on.
+ */
+
+import { type Refusal, refuse } from "../../core/refusal.ts";
+import type { Scope } from "../../core/views.ts";
+import { type ApiKeyRow, apiKeyByHash } from "../../store/tenant/key-store.ts";
+import type { Answer, Caller, RateState } from "../api.ts";
+import type { TenantContext } from "./context.ts";
+
+const REQUESTS_PER_WINDOW = 6_000;
+const WINDOW_MS = 60_000;
+/** Keys counted at once in memory; the oldest window makes room. */
+const MAX_COUNTED_KEYS = 1_000;
+
+export type Authorized =
+  | { readonly ok: true; readonly key: ApiKeyRow; readonly rate: RateState }
+  | { readonly ok: false; readonly refusal: Refusal; readonly rate: RateState | null };
+
+/** Counts requests per key in fixed windows. In memory only: an eviction starts a window anew. */
+export class RequestRates {
+  readonly #windows = new Map<string, { startedAt: number; used: number }>();
+
+  /** Counts one request. `remaining` is -1 when it was one too many. */
+  count(keyId: string, now: number): RateState {
+    let window = this.#windows.get(keyId);
+    if (window === undefined || now - window.startedAt >= WINDOW_MS || now < window.startedAt) {
+      this.#windows.delete(keyId);
+      window = { startedAt: now, used: 0 };
+      this.#windows.set(keyId, window);
+      const oldest = this.#windows.keys().next().value;
+      if (this.#windows.size > MAX_COUNTED_KEYS && oldest !== undefined) this.#windows.delete(oldest);
+    }
+    window.used++;
+    return {
+      limit: REQUESTS_PER_WINDOW,
+      windowS: WINDOW_MS / 1_000,
+      remaining: Math.max(-1, REQUESTS_PER_WINDOW - window.used),
+      resetS: Math.max(1, Math.ceil((window.startedAt + WINDOW_MS - now) / 1_000)),
+    };
+  }
+}
+
+export function authorize(c: TenantContext, rates: RequestRates, caller: Caller, scope: Scope): Authorized {
+  const key = apiKeyByHash(c.db, caller.keyHash);
+  const now = c.now();
+  const ended = key === undefined || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now);
+  if (ended) return { ...refuse("unauthorized", "The API key is unknown or has ended."), rate: null };
+
+  const rate = rates.count(key.id, now);
+  if (rate.remaining < 0) {
+    const detail = `This key made ${rate.limit} requests in ${rate.windowS} s.`;
+    return { ...refuse("rate_limited", detail, { retryAfterS: rate.resetS }), rate: { ...rate, remaining: 0 } };
+  }
+  if (!key.scopes.includes(scope) && !key.scopes.includes("admin")) {
+    const detail = `This call needs the scope ${scope}; the key has ${key.scopes.join(", ")}.`;
+    return { ...refuse("forbidden", detail), rate };
+  }
+  return { ok: true, key, rate };
+}
+
+/** What a call made of an authorized request. `created`: something new came to be. */
+export type Done<T> =
+  | { readonly ok: true; readonly value: T; readonly created?: boolean; readonly replayed?: boolean }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export function answer<T>(done: Done<T>, rate: RateState): Answer<T> {
+  if (!done.ok) return { ok: false, refusal: done.refusal, rate };
+  return { ok: true, value: done.value, rate, created: done.created ?? false, replayed: done.replayed ?? false };
+}
+
+export const KEY_REUSED = refuse(
+  "idempotency_key_reused",
+  "This Idempotency-Key was used with another request. Nothing was changed.",
+);
+
+export function notFound(what: string): { ok: false; refusal: Refusal } {
+  return refuse("not_found", `There is no such ${what}.`);
+}
+
+export const BAD_CURSOR = refuse("invalid_cursor", "The cursor is not one that this list gave out.");

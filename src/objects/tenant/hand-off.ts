@@ -1,0 +1,67 @@
+/**
+ * Hands the event log to the endpoints' objects, in sequence. The mark of an endpoint moves only after its
+ * object took the events, and the object ignores what it met before: nothing is skipped, nothing doubled.
+ */
+
+import type { EventType } from "../../core/views.ts";
+import { endpointsBehind, markHanded } from "../../store/tenant/endpoint-store.ts";
+import { API_VERSION, type EventRow, eventsAfter, lastSequence } from "../../store/tenant/event-store.ts";
+import type { QueuedEvent } from "../api.ts";
+import type { TenantContext } from "./context.ts";
+import { endpointOf } from "./peers.ts";
+import { wantedTypes } from "./wanted-events.ts";
+
+const EVENTS_PER_CALL = 100;
+/** Bounds one run; whatever is left goes with the next. */
+const MAX_CALLS_PER_RUN = 200;
+
+/** Whether any endpoint has not been handed the whole log yet. */
+export function hasToHandOff(c: TenantContext): boolean {
+  return endpointsBehind(c.db, lastSequence(c.db)).length > 0;
+}
+
+/** @returns whether every endpoint has been handed every event */
+export async function handOff(c: TenantContext, tenantId: string): Promise<boolean> {
+  let complete = true;
+  let calls = 0;
+  await Promise.all(
+    endpointsBehind(c.db, lastSequence(c.db)).map(async (row) => {
+      // A broken endpoint object delays its own events only.
+      try {
+        for (let after = row.handedTo; ; calls++) {
+          const batch = eventsAfter(c.db, after, null, EVENTS_PER_CALL);
+          const last = batch.at(-1);
+          if (last === undefined) return;
+          if (calls >= MAX_CALLS_PER_RUN) {
+            complete = false;
+            return;
+          }
+          const wanted: readonly EventType[] = wantedTypes(row);
+          const queued = batch.filter((event) => wanted.includes(event.type)).map(toQueued);
+          if (queued.length > 0) await endpointOf(c.env, row.id).enqueue(queued, { replay: false });
+          markHanded(c.db, row.id, last.sequence);
+          after = last.sequence;
+        }
+      } catch (error) {
+        complete = false;
+        // Its creation was perhaps cut short before the object heard of it; telling it twice changes nothing.
+        await endpointOf(c.env, row.id)
+          .configure({ tenantId, endpointId: row.id, url: row.url, apiVersion: API_VERSION })
+          .catch(() => null);
+        console.warn(JSON.stringify({ at: "hand-off", endpoint: row.id, error: String(error) }));
+      }
+    }),
+  );
+  return complete;
+}
+
+export function toQueued(row: EventRow): QueuedEvent {
+  return {
+    id: row.id,
+    type: row.type,
+    sequence: row.sequence,
+    subject: row.subject,
+    subjectSequence: row.subjectSequence,
+    body: row.body,
+  };
+}

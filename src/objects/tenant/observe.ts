@@ -1,0 +1,213 @@
+/**
+ * Takes in what the chain says about this tenant and tells what follows: load, decide, commit, all in one
+ * turn without an await, so no other call can come in between. Committing an observation twice, or an
+ * older one, changes nothing.
+ */
+
+import { NO_RULES, ruleFor } from "../../core/policy.ts";
+import { keyText, samePayment, type TransferKey } from "../../core/transfer.ts";
+import { type ChainView, decide, type SeenPayment } from "../../core/watcher.ts";
+import { accountOfAddress } from "../../store/tenant/address-store.ts";
+import { applyBackfillSlice, type BackfillRow, backfillById } from "../../store/tenant/backfill-store.ts";
+import {
+  type DepositRow,
+  depositsByKey,
+  depositsDue,
+  depositsLive,
+  depositsSettledFrom,
+  nextDue,
+  putTransfer,
+  removeTransfer,
+  setAside,
+  toTold,
+  transfersByKey,
+} from "../../store/tenant/deposit-store.ts";
+import { addDuplicates, networkState, putNetworkState } from "../../store/tenant/network-store.ts";
+import { confirmationRules } from "../../store/tenant/policy-store.ts";
+import type { BackfillSlice, Observation, Observed, SeenTransfer } from "../api.ts";
+import { type Commit, commitDeposits, type Decided } from "./commit-deposits.ts";
+import { mustFindAsset, type TenantContext } from "./context.ts";
+
+/** @returns what to answer, and whether events were written */
+export function observe(
+  c: TenantContext,
+  tenantId: string,
+  o: Observation,
+): { observed: Observed; wroteEvents: boolean } {
+  const state = networkState(c.db, o.network);
+  if (state !== undefined && o.version <= state.version) {
+    return { observed: acknowledge(c, o.network, state), wroteEvents: false };
+  }
+  if (o.base !== null && o.base !== state?.version) {
+    return { observed: { kind: "whole_needed", version: state?.version ?? 0 }, wroteEvents: false };
+  }
+
+  const added = new Map(o.added.map((transfer) => [keyText(transfer), transfer]));
+  const { gone, unknown } = o.base === null ? missingFromWhole(c, o, added) : { gone: o.removed, unknown: [] };
+  const removed = new Map(gone.filter((key) => !added.has(keyText(key))).map((key) => [keyText(key), key]));
+  const rows = new Map(depositsByKey(c.db, o.network, [...added.values(), ...removed.values()]).map(byKey));
+  for (const row of depositsDue(c.db, o.network, o.head, o.finalized)) rows.set(keyText(row), row);
+  for (const row of unknown) rows.delete(keyText(row));
+
+  const before = new Map(transfersByKey(c.db, o.network, [...rows.values()]).map((t) => [keyText(t), t]));
+  const duplicates = o.added.filter((t) => isKnown(before.get(keyText(t)), t)).length;
+  const commit = prepare(c, tenantId, o.network, o);
+  const rule = ruleOf(c, o.network);
+
+  const decided: Decided[] = [];
+  const look = (key: TransferKey, seen: SeenPayment | null) => {
+    const row = rows.get(keyText(key)) ?? null;
+    const decision = decide(row === null ? null : toTold(row), seen, commit.view, rule);
+    decided.push({ key, before: row, decision, backfillId: null });
+  };
+  for (const key of removed.values()) look(key, null);
+  for (const transfer of o.added) look(transfer, transfer);
+  for (const [name, row] of rows) {
+    if (!added.has(name) && !removed.has(name)) look(row, before.get(name) ?? null);
+  }
+
+  let written = 0;
+  c.storage.transactionSync(() => {
+    for (const transfer of o.added) {
+      if (!isWhereItWas(before.get(keyText(transfer)), transfer)) putTransfer(c.db, o.network, transfer);
+    }
+    for (const key of removed.values()) removeTransfer(c.db, o.network, key);
+    setAside(
+      c.db,
+      unknown.map((row) => row.id),
+    );
+    written = commitDeposits(commit, decided);
+    putNetworkState(c.db, {
+      network: o.network,
+      version: o.version,
+      head: o.head,
+      headTimestampS: o.headTimestamp,
+      finalized: o.finalized,
+      windowFrom: o.windowFrom,
+      duplicatesMet: (state?.duplicatesMet ?? 0) + duplicates,
+    });
+  });
+  return { observed: acknowledge(c, o.network, o), wroteEvents: written > 0 };
+}
+
+/**
+ * Adds what a past range holds and this tenant does not know. Never removes. A slice met before, or out
+ * of order, changes nothing: the backfill's own row says which height comes next. What still stands inside
+ * the window is counted and left to the observation: a slice that comes late must not outlive a reorganisation.
+ */
+export function observeBackfill(
+  c: TenantContext,
+  tenantId: string,
+  slice: BackfillSlice,
+): { nextHeight: number | null; wroteEvents: boolean } {
+  const job: BackfillRow | undefined = backfillById(c.db, slice.backfillId);
+  // A backfill that starts with an address has no row here: its payments are told, no report is kept.
+  if (job !== undefined && (job.nextHeight !== slice.fromHeight || job.status === "done"))
+    return { nextHeight: job.nextHeight, wroteEvents: false };
+
+  const rows = new Map(depositsByKey(c.db, slice.network, slice.transfers).map(byKey));
+  const known = new Map(transfersByKey(c.db, slice.network, slice.transfers).map((t) => [keyText(t), t]));
+  const commit = prepare(c, tenantId, slice.network, slice);
+  const rule = ruleOf(c, slice.network);
+
+  const decided: Decided[] = [];
+  const fresh: SeenTransfer[] = [];
+  let alreadyKnown = 0;
+  let added = 0;
+  for (const transfer of slice.transfers) {
+    const row = rows.get(keyText(transfer)) ?? null;
+    const isOurs = row !== null && row.status !== "dropped" && row.status !== "reverted";
+    const isMet = isOurs && isKnown(known.get(keyText(transfer)), transfer);
+    if (isMet) alreadyKnown++;
+    else added++;
+    if (transfer.height >= slice.windowFrom) continue;
+    if (!isMet) fresh.push(transfer);
+    if (isOurs && row.dueHeight === null && row.dueFinalized === null && row.status === "settled") continue;
+    const decision = decide(row === null ? null : toTold(row), transfer, commit.view, rule);
+    decided.push({ key: transfer, before: row, decision, backfillId: slice.backfillId });
+  }
+
+  let written = 0;
+  c.storage.transactionSync(() => {
+    for (const transfer of fresh) putTransfer(c.db, slice.network, transfer);
+    written = commitDeposits(commit, decided);
+    addDuplicates(c.db, slice.network, alreadyKnown);
+    if (job !== undefined) {
+      applyBackfillSlice(c.db, job, {
+        nextHeight: slice.toHeight + 1,
+        found: slice.transfers.length,
+        alreadyKnown,
+        added,
+        conflicts: slice.conflicts,
+        finishedAt: slice.last ? c.now() : null,
+      });
+    }
+  });
+  return { nextHeight: job === undefined ? null : slice.toHeight + 1, wroteEvents: written > 0 };
+}
+
+/**
+ * What a whole observation does not name. At or above its window such a payment is gone. Below the window
+ * the whole says nothing about it: it is set aside, and only a backfill can tell.
+ */
+function missingFromWhole(
+  c: TenantContext,
+  o: Observation,
+  added: ReadonlyMap<string, SeenTransfer>,
+): { gone: TransferKey[]; unknown: DepositRow[] } {
+  const gone: TransferKey[] = [];
+  const unknown: DepositRow[] = [];
+  const settled = o.reopenedFrom === null ? [] : depositsSettledFrom(c.db, o.network, o.reopenedFrom);
+  for (const row of [...depositsLive(c.db, o.network), ...settled]) {
+    if (added.has(keyText(row))) continue;
+    if (row.height >= o.windowFrom) gone.push({ txId: row.txId, transferIndex: row.transferIndex });
+    else unknown.push(row);
+  }
+  return { gone, unknown };
+}
+
+function prepare(
+  c: TenantContext,
+  tenantId: string,
+  network: string,
+  seen: Pick<Observation, "head" | "headTimestamp" | "finalized" | "windowFrom">,
+): Commit {
+  const settings = c.settings.knownNetworks.get(network);
+  if (settings === undefined) throw new Error(`an observation names network ${network}, which is not configured`);
+  const view: ChainView = {
+    head: seen.head,
+    headTimestamp: seen.headTimestamp,
+    finalized: seen.finalized,
+    windowFrom: seen.windowFrom,
+    minConfirmSeconds: settings.minConfirmSeconds,
+  };
+  const { finality, reorgWindow } = settings;
+  const accountOf = (address: string) => accountOfAddress(c.db, network, address);
+  return { c, tenantId, network, view, settlesBy: { finality, reorgWindow }, now: c.now(), accountOf };
+}
+
+function ruleOf(c: TenantContext, network: string) {
+  const settings = c.settings.knownNetworks.get(network);
+  if (settings === undefined) throw new Error(`network ${network} is not configured`);
+  const rules = confirmationRules(c.db, network) ?? NO_RULES;
+  return (payment: SeenPayment) =>
+    ruleFor(settings, rules, mustFindAsset(c, network, payment.asset), payment.amountUnits);
+}
+
+function acknowledge(c: TenantContext, network: string, held: { version: number; head: number }): Observed {
+  const due = nextDue(c.db, network);
+  const { version, head } = held;
+  return { kind: "acknowledged", version, head, nextHeight: due.height, nextFinalized: due.finalized };
+}
+
+function isKnown(before: SeenPayment | undefined, transfer: SeenTransfer): boolean {
+  return before !== undefined && samePayment(before, transfer);
+}
+
+function isWhereItWas(before: SeenPayment | undefined, transfer: SeenTransfer): boolean {
+  return isKnown(before, transfer) && before?.blockHash === transfer.blockHash;
+}
+
+function byKey(row: DepositRow): [string, DepositRow] {
+  return [keyText(row), row];
+}

@@ -1,0 +1,94 @@
+/**
+ * The fields that several nouns share, as they are read from requests. What passes is stored and sent
+ * again as it is, so nothing with a control character or without a canonical form passes.
+ */
+
+import { z } from "@hono/zod-openapi";
+import { parseAmount } from "../core/amount.ts";
+import { type IdPrefix, isId } from "../core/ids.ts";
+
+/**
+ * A field that may be left out. JSON and queries have no `undefined`, so at run time this is zod's own
+ * optional, which the OpenAPI generator understands; the type says that the field is there or is not.
+ */
+export function maybe<T extends z.ZodType>(schema: T): z.ZodExactOptional<T> {
+  return schema.optional() as unknown as z.ZodExactOptional<T>;
+}
+
+/** One line of text: no control characters, no line or paragraph separators. */
+export function line(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .refine((text) => !/[\p{Cc}\u2028\u2029]/u.test(text), "expected one line of text without control characters");
+}
+
+/** The merchant's own name of a customer. Compared byte for byte, so blank ends are refused, not cut. */
+export const Account = line(64)
+  .refine((text) => text === text.trim(), "expected no blank at either end")
+  .openapi({ description: "Your own name of the customer.", example: "customer-17" });
+
+export const NetworkId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, "expected a network id such as ethereum")
+  .openapi({ example: "ethereum" });
+
+/** A symbol that an asset may have already: a token's own, read from the chain, can be of any form. */
+export const ListedSymbol = line(100).openapi({ example: "USDC" });
+
+/** A symbol that is given here. */
+export const AssetSymbol = z
+  .string()
+  .min(1)
+  .max(20)
+  .refine((text) => !/[\p{C}\p{Z}]/u.test(text), "expected no blanks and no control characters")
+  .openapi({ example: "USDC" });
+
+/** As written by the caller; its one canonical spelling is found where the network's family is known. */
+export const AddressText = line(128).openapi({ example: "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045" });
+
+export const Height = z.int().min(0).openapi({ example: 21000000 });
+
+/** The `{id}` of a path. */
+export function idOf(prefix: IdPrefix) {
+  const id = z.string().refine((text) => isId(prefix, text));
+  return z.object({ id: id.openapi({ example: `${prefix}_01h455vb4pex5vsknk084sn02q` }) });
+}
+
+/** Unix milliseconds inside, RFC 3339 with an offset outside. */
+export const Instant = z.iso
+  .datetime({ offset: true, error: "expected a time such as 2026-01-31T12:00:00.000Z" })
+  .transform((text) => Date.parse(text))
+  .openapi({ type: "string", format: "date-time" });
+
+const MAX_OVERLAP_S = 7 * 24 * 60 * 60;
+export const DEFAULT_OVERLAP_S = 24 * 60 * 60;
+export const Overlap = z
+  .strictObject({
+    overlap_seconds: z.int().min(0).max(MAX_OVERLAP_S).default(DEFAULT_OVERLAP_S).openapi({
+      description: "How long the old secret stays valid beside the new one.",
+    }),
+  })
+  .openapi("Overlap");
+
+/** A body that may be left out, and has no fields. */
+export const NoFields = z.strictObject({});
+
+/**
+ * A decimal amount by its grammar alone: how many decimals it may have depends on the asset, which is
+ * known later. Numbers, signs, exponents, blanks and other digits are refused here.
+ */
+export const AmountText = z
+  .string({ error: 'expected a decimal string such as "1.5"' })
+  .refine((text) => {
+    const parsed = parseAmount(text, 0);
+    return parsed.ok || parsed.reason === "too_many_decimals";
+  }, 'expected a decimal string such as "1.5"')
+  .openapi({ pattern: "^(0|[1-9][0-9]*)(\\.[0-9]+)?$", example: "1.5" });
+
+// ---- answers ----------------------------------------------------------------------------------
+
+export const Time = z.string().openapi({ format: "date-time", example: "2026-01-31T12:00:00.000Z" });
+export const Decimal = z.string().openapi({ description: "Decimal, in the asset's unit.", example: "1.5" });
+export const Units = z.string().openapi({ description: "Whole number of base units.", example: "1500000" });

@@ -1,0 +1,194 @@
+/**
+ * What the operator set, read once and refused as a whole when any of it is wrong. A service that starts
+ * with half of its settings moves money by guesswork.
+ *
+ * No message ever carries a secret, or more of a URL than its host: keys of providers stand in user info,
+ * path and query.
+ */
+
+import type { NetworkSettings } from "./core/network.ts";
+import { networksFrom } from "./core/network-settings.ts";
+import { BUILT_IN_NETWORKS } from "./core/networks.ts";
+
+/** The part of the environment that is text. */
+export interface SettingsSource {
+  /** Keys every API key's hash and checksum. Changing it ends every API key. */
+  readonly KEY_PEPPER?: string | undefined;
+  /** Bearer token of the operator: metrics, and what only a person may decide. */
+  readonly OPERATOR_TOKEN?: string | undefined;
+  /** Opens http and loopback webhook targets, for local work only. */
+  readonly ALLOW_LOCAL_WEBHOOKS?: string | undefined;
+  /** JSON by network id: see core/network-settings.ts. */
+  readonly NETWORKS?: string | undefined;
+  /** `RPC_<NETWORK>`: one or more URLs, comma-separated. A network is on when it has one. */
+  readonly [rpc: `RPC_${string}`]: string | undefined;
+}
+
+export interface EnabledNetwork {
+  readonly settings: NetworkSettings;
+  /** In the operator's order, at least one. */
+  readonly urls: readonly string[];
+}
+
+export interface Settings {
+  /** Only networks that have an RPC URL. */
+  readonly networks: ReadonlyMap<string, EnabledNetwork>;
+  readonly knownNetworks: ReadonlyMap<string, NetworkSettings>;
+  readonly keyPepper: string;
+  readonly operatorToken: string;
+  readonly allowLocalWebhooks: boolean;
+}
+
+/** The settings are wrong. `problems` has all of them, safe to show and log. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(["the settings are refused:", ...problems].join("\n  "));
+    this.problems = problems;
+  }
+}
+
+const MAX_URLS = 8;
+const MIN_SECRET_CHARS = 32;
+const MIN_DISTINCT_CHARS = 8;
+/** Parts of the values that people leave in, or think of first. */
+const WELL_KNOWN = /change.?me|passw[o0]rd|placeholder|example|insecure|letmein|qwerty|default|replace|secret/i;
+const RPC = "RPC_";
+
+const known = new WeakMap<object, Settings>();
+
+/**
+ * The settings of an environment, parsed once for each environment object.
+ *
+ * @throws SettingsError with every problem at once
+ */
+export function readSettings(env: SettingsSource): Settings {
+  const before = known.get(env);
+  if (before !== undefined) return before;
+  const settings = parse(env);
+  known.set(env, settings);
+  return settings;
+}
+
+function parse(env: SettingsSource): Settings {
+  const problems: string[] = [];
+  const keyPepper = secret(env.KEY_PEPPER, "KEY_PEPPER", problems);
+  const operatorToken = secret(env.OPERATOR_TOKEN, "OPERATOR_TOKEN", problems);
+  if (keyPepper !== "" && keyPepper === operatorToken) problems.push("OPERATOR_TOKEN: must differ from KEY_PEPPER");
+  const allowLocalWebhooks = flag(env.ALLOW_LOCAL_WEBHOOKS, "ALLOW_LOCAL_WEBHOOKS", problems);
+  const knownNetworks = allNetworks(env.NETWORKS, problems);
+  const networks = enabledNetworks(env, knownNetworks, problems);
+  if (problems.length > 0) throw new SettingsError(problems);
+  return { networks, knownNetworks, keyPepper, operatorToken, allowLocalWebhooks };
+}
+
+function allNetworks(json: unknown, problems: string[]): ReadonlyMap<string, NetworkSettings> {
+  if (json !== undefined && typeof json !== "string") {
+    problems.push(`NETWORKS: expected a text of JSON, got ${typeof json}`);
+  } else {
+    const parsed = networksFrom(json);
+    if (parsed.ok) return parsed.networks;
+    problems.push(...parsed.detail.split("\n"));
+  }
+  return new Map(BUILT_IN_NETWORKS.map((network) => [network.id, network]));
+}
+
+function enabledNetworks(
+  env: SettingsSource,
+  knownNetworks: ReadonlyMap<string, NetworkSettings>,
+  problems: string[],
+): ReadonlyMap<string, EnabledNetwork> {
+  const byVariable = new Map([...knownNetworks.values()].map((network) => [rpcVariable(network.id), network]));
+  const enabled = new Map<string, EnabledNetwork>();
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith(RPC) || isUnset(value)) continue;
+    const network = byVariable.get(name);
+    // A misspelt name would switch nothing on and say nothing.
+    if (network === undefined)
+      problems.push(`${name}: no such network; known are ${[...byVariable.keys()].join(", ")}`);
+    const urls = rpcUrls(value, name, problems);
+    if (network !== undefined && urls.length > 0) enabled.set(network.id, { settings: network, urls });
+  }
+  return enabled;
+}
+
+function rpcVariable(networkId: string): string {
+  return RPC + networkId.toUpperCase().replaceAll("-", "_");
+}
+
+function rpcUrls(value: unknown, name: string, problems: string[]): readonly string[] {
+  if (typeof value !== "string") {
+    problems.push(`${name}: expected URLs separated by commas, got ${typeof value}`);
+    return [];
+  }
+  const texts = value.split(",").map((text) => text.trim());
+  if (texts.length > MAX_URLS) problems.push(`${name}: expected at most ${MAX_URLS} URLs, got ${texts.length}`);
+  const urls = new Set<string>();
+  for (const [i, text] of texts.entries()) {
+    const fault = urlFault(text) ?? (urls.has(text) ? "is there twice, which is no second provider" : null);
+    if (fault !== null) problems.push(`${name}: URL ${i + 1} of ${texts.length} ${fault}`);
+    urls.add(text);
+  }
+  return [...urls];
+}
+
+/** What is wrong with a URL, in words that show nothing of it: "user:password" reads as a scheme, too. */
+function urlFault(text: string): string | null {
+  if (text === "") return "is empty";
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return "is not one; expected http://... or https://...";
+  if (text.includes("#")) return "has a fragment, which is never sent";
+  return null;
+}
+
+/** An empty variable is how a network is left off in a file of settings. */
+function isUnset(value: unknown): boolean {
+  return value === undefined || (typeof value === "string" && value.trim() === "");
+}
+
+/** The secret, or "" when it is missing or weak. */
+function secret(value: unknown, name: string, problems: string[]): string {
+  const fault = secretFault(value);
+  if (fault === null) return String(value);
+  problems.push(`${name}: ${fault}`);
+  return "";
+}
+
+function secretFault(value: unknown): string | null {
+  const expected = `expected at least ${MIN_SECRET_CHARS} random characters, e.g. from: openssl rand -hex 32`;
+  if (value === undefined || value === "") return `missing; ${expected}`;
+  if (typeof value !== "string") return `expected text, got ${typeof value}`;
+  if (value.length < MIN_SECRET_CHARS) return `too short with ${value.length} characters; ${expected}`;
+  // The token travels in a header, and a line feed at the end of a file is nobody's intention.
+  if (!/^[\x20-\x7e]+$/.test(value) || value.trim() !== value) {
+    return "expected printable ASCII in one line, without spaces at the ends";
+  }
+  if (WELL_KNOWN.test(value)) return `contains a word from well-known values; ${expected}`;
+  if (new Set(value).size < MIN_DISTINCT_CHARS) return `uses fewer than ${MIN_DISTINCT_CHARS} characters; ${expected}`;
+  if (isRepetition(value) || isSequence(value)) return `follows a pattern; ${expected}`;
+  return null;
+}
+
+/** Whether a unit of at most half the text, repeated, gives the text. */
+function isRepetition(text: string): boolean {
+  for (let period = 1; period <= text.length / 2; period++) {
+    if (text.slice(period) === text.slice(0, -period)) return true;
+  }
+  return false;
+}
+
+/** Whether most characters follow from the one before: "abcdef", "654321". */
+function isSequence(text: string): boolean {
+  let steps = 0;
+  for (let i = 1; i < text.length; i++) {
+    if (Math.abs(text.charCodeAt(i) - text.charCodeAt(i - 1)) <= 1) steps++;
+  }
+  return steps > text.length / 2;
+}
+
+function flag(value: unknown, name: string, problems: string[]): boolean {
+  const text = value === undefined ? "" : String(value).trim().toLowerCase();
+  if (["1", "true", "yes", "on"].includes(text)) return true;
+  if (!["", "0", "false", "no", "off"].includes(text)) problems.push(`${name}: expected 1 or 0, true or false`);
+  return false;
+}

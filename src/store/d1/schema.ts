@@ -1,0 +1,64 @@
+/**
+ * D1 is the fence across objects: keys that must be unique for everybody, and nothing that one object can
+ * own alone.
+ */
+
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+export const tenants = sqliteTable("tenants", {
+  id: text("id").primaryKey(),
+  name: text("name").notNull(),
+  email: text("email"),
+  createdAt: integer("created_at").notNull(),
+});
+
+/** The operator's view of keys and their revocation. Requests are decided by the tenant's object. */
+export const apiKeys = sqliteTable("api_keys", {
+  id: text("id").primaryKey(),
+  tenantId: text("tenant_id").notNull(),
+  hash: text("hash").notNull().unique(),
+  scopes: text("scopes").notNull(),
+  createdAt: integer("created_at").notNull(),
+  expiresAt: integer("expires_at"),
+  revokedAt: integer("revoked_at"),
+});
+
+/** One sign-up per client and idempotency key. */
+export const signUpKeys = sqliteTable("sign_up_keys", {
+  scopeHash: text("scope_hash").primaryKey(),
+  fingerprint: text("fingerprint").notNull(),
+  tenantId: text("tenant_id").notNull(),
+  keyId: text("key_id").notNull(),
+  createdAt: integer("created_at").notNull(),
+});
+
+/** An address belongs to one tenant at a time. */
+export const addresses = sqliteTable(
+  "addresses",
+  {
+    network: text("network").notNull(),
+    address: text("address").notNull(),
+    tenantId: text("tenant_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.address] })],
+);
+
+/** One payment is credited to one tenant, whichever object says so. */
+export const depositKeys = sqliteTable(
+  "deposit_keys",
+  {
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    transferIndex: text("transfer_index").notNull(),
+    tenantId: text("tenant_id").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.txId, t.transferIndex] })],
+);
+
+/** Endpoints that wait longer than a minute for their alarm: cron looks whether it is still set. */
+export const endpointWaits = sqliteTable(
+  "endpoint_waits",
+  { endpointId: text("endpoint_id").primaryKey(), dueAt: integer("due_at").notNull() },
+  (t) => [index("endpoint_waits_due").on(t.dueAt)],
+);

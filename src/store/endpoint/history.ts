@@ -1,0 +1,102 @@
+/**
+ * The record of one endpoint's deliveries: listed newest first, kept for a time after they ended.
+ */
+
+import { asc, desc, type SQL, sql } from "drizzle-orm";
+import { derivedId } from "../../core/ids.ts";
+import type { DeliveryView } from "../../core/views.ts";
+import type { EndpointRow } from "./config.ts";
+import type { EndpointDb } from "./database.ts";
+import { attempts, deliveries } from "./schema.ts";
+
+export type AttemptRow = typeof attempts.$inferSelect;
+export type DeliveryEntry = Pick<
+  typeof deliveries.$inferSelect,
+  "position" | "eventId" | "eventType" | "sequence" | "replay" | "status" | "blocked" | "nextAt" | "createdAt"
+> & { readonly attempts: readonly AttemptRow[] };
+
+export type StatusFilter = "pending" | "delivered" | "given_up" | null;
+
+/** Without these, SQLite would walk through every delivered row to find the few others. */
+const SOURCES: Record<"any" | "pending" | "delivered" | "given_up", SQL> = {
+  any: sql`deliveries WHERE true`,
+  pending: sql`deliveries INDEXED BY deliveries_subject WHERE status = 'pending'`,
+  delivered: sql`deliveries WHERE status = 'delivered'`,
+  given_up: sql`deliveries INDEXED BY deliveries_given_up WHERE status = 'given_up'`,
+};
+
+/** @param before a position; null starts with the newest */
+export function listDeliveries(
+  db: EndpointDb,
+  status: StatusFilter,
+  before: number | null,
+  limit: number,
+): DeliveryEntry[] {
+  const found = db.all<{ position: number }>(
+    sql`SELECT position FROM ${SOURCES[status ?? "any"]} AND position < ${before ?? Number.MAX_SAFE_INTEGER} ORDER BY position DESC LIMIT ${limit}`,
+  );
+  const positions = JSON.stringify(found.map((row) => row.position));
+  const rows = db
+    .select({
+      position: deliveries.position,
+      eventId: deliveries.eventId,
+      eventType: deliveries.eventType,
+      sequence: deliveries.sequence,
+      replay: deliveries.replay,
+      status: deliveries.status,
+      blocked: deliveries.blocked,
+      nextAt: deliveries.nextAt,
+      createdAt: deliveries.createdAt,
+    })
+    .from(deliveries)
+    .where(sql`position IN (SELECT value FROM json_each(${positions}))`)
+    .orderBy(desc(deliveries.position))
+    .all();
+  const made = db
+    .select()
+    .from(attempts)
+    .where(sql`delivery IN (SELECT value FROM json_each(${positions}))`)
+    .orderBy(asc(attempts.delivery), asc(attempts.n))
+    .all();
+  return rows.map((row) => ({ ...row, attempts: made.filter((attempt) => attempt.delivery === row.position) }));
+}
+
+/** The id is derived from what the delivery is of, so a delivery has the same one wherever it is named. */
+export function deliveryView(endpoint: EndpointRow, entry: DeliveryEntry): DeliveryView {
+  const hasNext = entry.status === "pending" && entry.blocked === 0 && endpoint.status === "enabled";
+  return {
+    id: derivedId("del", endpoint.endpointId, entry.eventId, entry.replay),
+    event_id: entry.eventId,
+    event_type: entry.eventType,
+    sequence: entry.sequence,
+    status: entry.status,
+    next_attempt_at: hasNext ? new Date(entry.nextAt).toISOString() : null,
+    created_at: new Date(entry.createdAt).toISOString(),
+    attempts: entry.attempts.map((attempt) => ({
+      at: new Date(attempt.at).toISOString(),
+      status: attempt.status,
+      outcome: attempt.outcome,
+      duration_ms: attempt.durationMs,
+      response: attempt.response,
+    })),
+  };
+}
+
+/**
+ * Forgets deliveries that ended before `cutoff`, looking at the oldest `limit` rows. Positions ascend with
+ * the time of arrival, so when the oldest is young nothing else is read.
+ */
+export function pruneSettled(db: EndpointDb, cutoff: number, limit: number): void {
+  const oldest = db
+    .select({ createdAt: deliveries.createdAt })
+    .from(deliveries)
+    .orderBy(asc(deliveries.position))
+    .limit(1)
+    .get();
+  if (oldest === undefined || oldest.createdAt >= cutoff) return;
+  const gone = db.all<{ position: number }>(
+    sql`DELETE FROM deliveries WHERE position IN (SELECT position FROM (SELECT position, settled_at FROM deliveries ORDER BY position LIMIT ${limit}) WHERE settled_at < ${cutoff}) RETURNING position`,
+  );
+  const positions = JSON.stringify(gone.map((row) => row.position));
+  db.run(sql`DELETE FROM attempts WHERE delivery IN (SELECT value FROM json_each(${positions}))`);
+}

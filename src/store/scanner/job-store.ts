@@ -1,0 +1,67 @@
+/** Past ranges still to be read, and news of the network still to be told. */
+
+import { and, asc, eq, isNotNull, lte } from "drizzle-orm";
+import type { ScannerDb } from "./database.ts";
+import { backfills, notices } from "./schema.ts";
+
+export type BackfillJob = typeof backfills.$inferSelect;
+export type NoticeRow = typeof notices.$inferSelect;
+
+/** A job that is there already stays as it is. */
+export function insertJob(db: ScannerDb, job: Omit<BackfillJob, "seq">): void {
+  db.insert(backfills).values(job).onConflictDoNothing().run();
+}
+
+export function nextJob(db: ScannerDb, now: number): BackfillJob | undefined {
+  return db
+    .select()
+    .from(backfills)
+    .where(lte(backfills.dueAt, now))
+    .orderBy(asc(backfills.dueAt), asc(backfills.seq))
+    .limit(1)
+    .get();
+}
+
+export function earliestJobDue(db: ScannerDb): number | null {
+  return db.select({ at: backfills.dueAt }).from(backfills).orderBy(asc(backfills.dueAt)).limit(1).get()?.at ?? null;
+}
+
+export function updateJob(
+  db: ScannerDb,
+  seq: number,
+  set: Partial<Pick<BackfillJob, "nextHeight" | "failures" | "dueAt">>,
+): void {
+  db.update(backfills).set(set).where(eq(backfills.seq, seq)).run();
+}
+
+export function deleteJob(db: ScannerDb, seq: number): void {
+  db.delete(backfills).where(eq(backfills.seq, seq)).run();
+}
+
+/** First unread height of each address that is still being caught up for this tenant. */
+export function unreadFrom(db: ScannerDb, tenant: number): Map<string, number> {
+  const rows = db
+    .select()
+    .from(backfills)
+    .where(and(eq(backfills.tenant, tenant), isNotNull(backfills.address)))
+    .all();
+  const heights = new Map<string, number>();
+  for (const { address, nextHeight } of rows) {
+    if (address !== null) heights.set(address, Math.min(nextHeight, heights.get(address) ?? nextHeight));
+  }
+  return heights;
+}
+
+export function insertNotices(db: ScannerDb, list: readonly NoticeRow[]): void {
+  for (const notice of list) db.insert(notices).values(notice).onConflictDoNothing().run();
+}
+
+export function pendingNotices(db: ScannerDb, limit: number): NoticeRow[] {
+  return db.select().from(notices).orderBy(asc(notices.at)).limit(limit).all();
+}
+
+export function deleteNotice(db: ScannerDb, notice: Pick<NoticeRow, "tenant" | "id" | "type">): void {
+  db.delete(notices)
+    .where(and(eq(notices.tenant, notice.tenant), eq(notices.id, notice.id), eq(notices.type, notice.type)))
+    .run();
+}

@@ -1,0 +1,92 @@
+/** A tenant's watched addresses. Deleted ones stay as rows: payments inside the window still name them. */
+
+import { and, desc, eq, isNotNull, isNull, lt, type SQL, sql } from "drizzle-orm";
+import type { TenantDb } from "./database.ts";
+import { addresses } from "./schema.ts";
+
+export type AddressRow = typeof addresses.$inferSelect;
+
+/** The row in force, whether or not the scanner has taken the watch yet. */
+export function activeAddress(db: TenantDb, network: string, address: string): AddressRow | undefined {
+  return db
+    .select()
+    .from(addresses)
+    .where(and(eq(addresses.address, address), eq(addresses.network, network), isNull(addresses.deletedAt)))
+    .get();
+}
+
+/**
+ * The account an address stands for: the row in force, or the last one that was.
+ * @throws when the address was never this tenant's: the scanner must not hand over such a payment
+ */
+export function accountOfAddress(db: TenantDb, network: string, address: string): string {
+  const row = db
+    .select({ account: addresses.account })
+    .from(addresses)
+    .where(and(eq(addresses.address, address), eq(addresses.network, network)))
+    .orderBy(desc(addresses.seq))
+    .limit(1)
+    .get();
+  if (row === undefined)
+    throw new Error(`a payment to ${address} on ${network} was handed over, but it is not watched`);
+  return row.account;
+}
+
+export function addressById(db: TenantDb, id: string): AddressRow | undefined {
+  return db
+    .select()
+    .from(addresses)
+    .where(and(eq(addresses.id, id), isNull(addresses.deletedAt), isNotNull(addresses.watchedFrom)))
+    .get();
+}
+
+export function listAddresses(
+  db: TenantDb,
+  filter: { network?: string; account?: string },
+  before: number | null,
+  limit: number,
+): AddressRow[] {
+  const conditions: SQL[] = [isNull(addresses.deletedAt), isNotNull(addresses.watchedFrom)];
+  if (filter.network !== undefined) conditions.push(eq(addresses.network, filter.network));
+  if (filter.account !== undefined) conditions.push(eq(addresses.account, filter.account));
+  if (before !== null) conditions.push(lt(addresses.seq, before));
+  return db
+    .select()
+    .from(addresses)
+    .where(and(...conditions))
+    .orderBy(sql`seq DESC`)
+    .limit(limit)
+    .all();
+}
+
+export function insertAddress(db: TenantDb, row: Omit<AddressRow, "seq">): void {
+  db.insert(addresses).values(row).run();
+}
+
+export function setWatchedFrom(db: TenantDb, id: string, watchedFrom: number): void {
+  db.update(addresses)
+    .set({ watchedFrom })
+    .where(and(eq(addresses.id, id), isNull(addresses.watchedFrom)))
+    .run();
+}
+
+export function markDeleted(db: TenantDb, id: string, at: number): void {
+  db.update(addresses).set({ deletedAt: at, releasePending: 1 }).where(eq(addresses.id, id)).run();
+}
+
+export function markReleased(db: TenantDb, id: string): void {
+  db.update(addresses).set({ releasePending: 0 }).where(eq(addresses.id, id)).run();
+}
+
+/** Deleted rows of one address whose watch and claim are still to be given back. */
+export function releasesOf(db: TenantDb, network: string, address: string): AddressRow[] {
+  return db
+    .select()
+    .from(addresses)
+    .where(and(eq(addresses.address, address), eq(addresses.network, network), eq(addresses.releasePending, 1)))
+    .all();
+}
+
+export function addressesToRelease(db: TenantDb): AddressRow[] {
+  return db.select().from(addresses).where(eq(addresses.releasePending, 1)).limit(50).all();
+}

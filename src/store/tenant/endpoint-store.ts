@@ -1,0 +1,71 @@
+/** A tenant's webhook endpoints, and up to which event each one's object was handed the log. */
+
+import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
+import type { EndpointView } from "../../core/views.ts";
+import type { TenantDb } from "./database.ts";
+import { endpoints } from "./schema.ts";
+
+export type EndpointRow = typeof endpoints.$inferSelect;
+
+export function endpointById(db: TenantDb, id: string): EndpointRow | undefined {
+  return db
+    .select()
+    .from(endpoints)
+    .where(and(eq(endpoints.id, id), isNull(endpoints.deletedAt)))
+    .get();
+}
+
+export function countEndpoints(db: TenantDb): number {
+  return db.select({ n: sql<number>`count(*)` }).from(endpoints).where(isNull(endpoints.deletedAt)).get()?.n ?? 0;
+}
+
+export function listEndpoints(db: TenantDb, before: number | null, limit: number): EndpointRow[] {
+  return db
+    .select()
+    .from(endpoints)
+    .where(and(isNull(endpoints.deletedAt), before === null ? undefined : lt(endpoints.seq, before)))
+    .orderBy(desc(endpoints.seq))
+    .limit(limit)
+    .all();
+}
+
+/** Endpoints whose objects lack events up to `sequence`. */
+export function endpointsBehind(db: TenantDb, sequence: number): EndpointRow[] {
+  return db
+    .select()
+    .from(endpoints)
+    .where(and(isNull(endpoints.deletedAt), lt(endpoints.handedTo, sequence)))
+    .all();
+}
+
+export function insertEndpoint(db: TenantDb, row: Omit<EndpointRow, "seq">): void {
+  db.insert(endpoints).values(row).run();
+}
+
+export function updateEndpoint(db: TenantDb, id: string, set: Partial<Omit<EndpointRow, "seq" | "id">>): void {
+  if (Object.keys(set).length > 0) db.update(endpoints).set(set).where(eq(endpoints.id, id)).run();
+}
+
+/** Moves the mark forward, never back. */
+export function markHanded(db: TenantDb, id: string, sequence: number): void {
+  db.update(endpoints)
+    .set({ handedTo: sequence })
+    .where(and(eq(endpoints.id, id), lt(endpoints.handedTo, sequence)))
+    .run();
+}
+
+export function endpointsToClose(db: TenantDb): EndpointRow[] {
+  return db.select().from(endpoints).where(eq(endpoints.closePending, 1)).all();
+}
+
+export function toEndpointView(row: Omit<EndpointRow, "seq">): EndpointView {
+  return {
+    id: row.id,
+    url: row.url,
+    events: row.events,
+    description: row.description,
+    status: row.status,
+    disabled_reason: row.disabledReason,
+    created_at: new Date(row.createdAt).toISOString(),
+  };
+}

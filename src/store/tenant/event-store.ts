@@ -1,0 +1,115 @@
+/**
+ * The event log. `sequence` has no gap per tenant, `subject_sequence` none per subject; the body is the
+ * bytes that every consumer gets, on every attempt. An event is appended in the commit that makes it true.
+ */
+
+import { and, asc, eq, gt, inArray, lte, sql } from "drizzle-orm";
+import { derivedId } from "../../core/ids.ts";
+import type { EventType, EventView } from "../../core/views.ts";
+import type { TenantDb } from "./database.ts";
+import { events } from "./schema.ts";
+
+export type EventRow = typeof events.$inferSelect;
+
+export const API_VERSION = "2026-11-01";
+
+/** Appends events within one commit. Reads the counters when made; drop it when the commit ends. */
+export class EventAppender {
+  readonly #db: TenantDb;
+  readonly #tenantId: string;
+  readonly #now: number;
+  #sequence: number;
+  readonly #subjects = new Map<string, number>();
+
+  constructor(db: TenantDb, tenantId: string, now: number) {
+    this.#db = db;
+    this.#tenantId = tenantId;
+    this.#now = now;
+    this.#sequence = lastSequence(db);
+  }
+
+  append(type: EventType, subject: string, data: object): EventView {
+    const subjectSequence = (this.#subjects.get(subject) ?? lastSubjectSequence(this.#db, subject)) + 1;
+    const event: EventView = {
+      id: derivedId("evt", this.#tenantId, subject, subjectSequence),
+      type,
+      api_version: API_VERSION,
+      sequence: this.#sequence + 1,
+      subject,
+      subject_sequence: subjectSequence,
+      created_at: new Date(this.#now).toISOString(),
+      data,
+    };
+    this.#db
+      .insert(events)
+      .values({
+        sequence: event.sequence,
+        id: event.id,
+        type,
+        subject,
+        subjectSequence,
+        body: JSON.stringify(event),
+        createdAt: this.#now,
+      })
+      .run();
+    this.#sequence = event.sequence;
+    this.#subjects.set(subject, subjectSequence);
+    return event;
+  }
+}
+
+export function lastSequence(db: TenantDb): number {
+  return db.select({ value: sql<number>`coalesce(max(sequence), 0)` }).from(events).get()?.value ?? 0;
+}
+
+function lastSubjectSequence(db: TenantDb, subject: string): number {
+  const row = db
+    .select({ value: sql<number>`coalesce(max(subject_sequence), 0)` })
+    .from(events)
+    .where(eq(events.subject, subject))
+    .get();
+  return row?.value ?? 0;
+}
+
+/** Oldest first, strictly after `after`, at most up to `upTo`. */
+export function eventsAfter(
+  db: TenantDb,
+  after: number,
+  types: readonly EventType[] | null,
+  limit: number,
+  upTo: number | null = null,
+): EventRow[] {
+  return db
+    .select()
+    .from(events)
+    .where(
+      and(
+        gt(events.sequence, after),
+        types === null ? undefined : inArray(events.type, [...types]),
+        upTo === null ? undefined : lte(events.sequence, upTo),
+      ),
+    )
+    .orderBy(asc(events.sequence))
+    .limit(limit)
+    .all();
+}
+
+export function eventById(db: TenantDb, id: string): EventRow | undefined {
+  return db.select().from(events).where(eq(events.id, id)).get();
+}
+
+/** The last sequence written before a moment, 0 when none was. */
+export function sequenceBefore(db: TenantDb, at: number): number {
+  // Time may step back between commits, so the answer is the event before the first one at or after `at`.
+  const first = db
+    .select({ value: sql<number | null>`min(sequence)` })
+    .from(events)
+    .where(sql`created_at >= ${at}`)
+    .get();
+  return first?.value == null ? lastSequence(db) : first.value - 1;
+}
+
+/** The event as it was written; its bytes are the stored ones. */
+export function toEventView(row: EventRow): EventView {
+  return JSON.parse(row.body) as EventView;
+}

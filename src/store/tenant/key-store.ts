@@ -1,0 +1,73 @@
+/** API keys by their keyed hash, and the requests that idempotency keys stand for. */
+
+import { desc, eq, lt } from "drizzle-orm";
+import type { ApiKeyView } from "../../core/views.ts";
+import type { TenantDb } from "./database.ts";
+import { apiKeys, idempotency, tenant } from "./schema.ts";
+
+export type ApiKeyRow = typeof apiKeys.$inferSelect;
+export type TenantRow = typeof tenant.$inferSelect;
+
+export function tenantRow(db: TenantDb): TenantRow | undefined {
+  return db.select().from(tenant).limit(1).get();
+}
+
+export function insertTenantRow(db: TenantDb, row: TenantRow): void {
+  db.insert(tenant).values(row).run();
+}
+
+export function apiKeyByHash(db: TenantDb, hash: string): ApiKeyRow | undefined {
+  return db.select().from(apiKeys).where(eq(apiKeys.hash, hash)).get();
+}
+
+export function apiKeyById(db: TenantDb, id: string): ApiKeyRow | undefined {
+  return db.select().from(apiKeys).where(eq(apiKeys.id, id)).get();
+}
+
+export function insertApiKey(db: TenantDb, row: Omit<ApiKeyRow, "seq">): void {
+  db.insert(apiKeys).values(row).run();
+}
+
+export function endApiKey(db: TenantDb, id: string, end: { revokedAt: number } | { expiresAt: number }): void {
+  db.update(apiKeys).set(end).where(eq(apiKeys.id, id)).run();
+}
+
+export function listApiKeys(db: TenantDb, before: number | null, limit: number): ApiKeyRow[] {
+  return db
+    .select()
+    .from(apiKeys)
+    .where(before === null ? undefined : lt(apiKeys.seq, before))
+    .orderBy(desc(apiKeys.seq))
+    .limit(limit)
+    .all();
+}
+
+export function toApiKeyView(row: Omit<ApiKeyRow, "seq">): ApiKeyView {
+  return {
+    id: row.id,
+    name: row.name,
+    scopes: row.scopes,
+    created_at: new Date(row.createdAt).toISOString(),
+    expires_at: row.expiresAt === null ? null : new Date(row.expiresAt).toISOString(),
+    revoked_at: row.revokedAt === null ? null : new Date(row.revokedAt).toISOString(),
+  };
+}
+
+export type KeyUse =
+  | { readonly kind: "fresh" }
+  | { readonly kind: "replay"; readonly objectId: string }
+  | { readonly kind: "other_request" };
+
+/** What an idempotency key already stands for. Without a key every request is fresh. */
+export function useOfKey(db: TenantDb, use: { key: string; fingerprint: string } | null): KeyUse {
+  if (use === null) return { kind: "fresh" };
+  const row = db.select().from(idempotency).where(eq(idempotency.key, use.key)).get();
+  if (row === undefined) return { kind: "fresh" };
+  return row.fingerprint === use.fingerprint ? { kind: "replay", objectId: row.objectId } : { kind: "other_request" };
+}
+
+/** Binds a key to the object its request made, in the commit that made it. */
+export function bindKey(db: TenantDb, use: { key: string; fingerprint: string } | null, objectId: string): void {
+  if (use === null) return;
+  db.insert(idempotency).values({ key: use.key, fingerprint: use.fingerprint, objectId }).run();
+}

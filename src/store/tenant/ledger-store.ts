@@ -1,0 +1,136 @@
+/**
+ * The ledger's rows: entries are only ever appended, balances are their fold. Both change in the commit
+ * of the fact that causes them.
+ */
+
+import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import { unitsFromText } from "../../core/amount.ts";
+import { type Balance, EMPTY_BALANCE, type Posting } from "../../core/ledger.ts";
+import type { TenantDb } from "./database.ts";
+import { balances, ledgerEntries } from "./schema.ts";
+
+export type BalanceRow = typeof balances.$inferSelect;
+export type EntryRow = typeof ledgerEntries.$inferSelect;
+
+export interface BalanceKey {
+  readonly account: string;
+  readonly network: string;
+  readonly asset: string;
+}
+
+export interface Journal extends BalanceKey {
+  /** Derived from the cause, so that posting a cause twice meets the unique index. */
+  readonly id: string;
+  readonly causeType: string;
+  readonly causeId: string;
+  readonly eventId: string | null;
+  readonly at: number;
+}
+
+export function readBalance(db: TenantDb, key: BalanceKey): Balance {
+  const row = db.select().from(balances).where(balanceIs(key)).get();
+  return row === undefined ? EMPTY_BALANCE : toBalance(row);
+}
+
+/** Writes a journal's entries. The caller writes the balance they fold to, once per commit. */
+export function appendEntries(db: TenantDb, journal: Journal, postings: readonly Posting[]): void {
+  for (const [line, posting] of postings.entries()) {
+    db.insert(ledgerEntries)
+      .values({
+        journalId: journal.id,
+        line,
+        account: journal.account,
+        network: journal.network,
+        asset: journal.asset,
+        fromBucket: posting.from,
+        toBucket: posting.to,
+        amountUnits: posting.amountUnits.toString(),
+        causeType: journal.causeType,
+        causeId: journal.causeId,
+        eventId: journal.eventId,
+        createdAt: journal.at,
+      })
+      .run();
+  }
+}
+
+export function writeBalance(db: TenantDb, key: BalanceKey, balance: Balance): void {
+  const set = {
+    available: balance.available.toString(),
+    reserved: balance.reserved.toString(),
+    settled: balance.settled.toString(),
+    debt: balance.debt.toString(),
+  };
+  db.insert(balances)
+    .values({ account: key.account, network: key.network, asset: key.asset, ...set })
+    .onConflictDoUpdate({ target: [balances.account, balances.network, balances.asset], set })
+    .run();
+}
+
+/** By account, network, asset, strictly after `after` in that order. */
+export function listBalances(
+  db: TenantDb,
+  filter: { account?: string; network?: string; assets?: readonly { network: string; asset: string }[] },
+  after: BalanceKey | null,
+  limit: number,
+): BalanceRow[] {
+  const conditions: SQL[] = [];
+  if (filter.account !== undefined) conditions.push(eq(balances.account, filter.account));
+  if (filter.network !== undefined) conditions.push(eq(balances.network, filter.network));
+  if (after !== null) {
+    conditions.push(
+      sql`(${balances.account}, ${balances.network}, ${balances.asset}) > (${after.account}, ${after.network}, ${after.asset})`,
+    );
+  }
+  if (filter.assets !== undefined) conditions.push(assetIn(balances, filter.assets));
+  return db
+    .select()
+    .from(balances)
+    .where(and(...conditions))
+    .orderBy(balances.account, balances.network, balances.asset)
+    .limit(limit)
+    .all();
+}
+
+/** Newest first, strictly below `before`. */
+export function listEntries(
+  db: TenantDb,
+  filter: { account?: string; network?: string; assets?: readonly { network: string; asset: string }[] },
+  before: number | null,
+  limit: number,
+): EntryRow[] {
+  const conditions: SQL[] = [];
+  if (before !== null) conditions.push(lt(ledgerEntries.seq, before));
+  if (filter.account !== undefined) conditions.push(eq(ledgerEntries.account, filter.account));
+  if (filter.network !== undefined) conditions.push(eq(ledgerEntries.network, filter.network));
+  if (filter.assets !== undefined) conditions.push(assetIn(ledgerEntries, filter.assets));
+  return db
+    .select()
+    .from(ledgerEntries)
+    .where(and(...conditions))
+    .orderBy(sql`seq DESC`)
+    .limit(limit)
+    .all();
+}
+
+export function toBalance(row: BalanceRow): Balance {
+  return {
+    available: unitsFromText(row.available),
+    reserved: unitsFromText(row.reserved),
+    settled: unitsFromText(row.settled),
+    debt: unitsFromText(row.debt),
+  };
+}
+
+function balanceIs(key: BalanceKey): SQL | undefined {
+  return and(eq(balances.account, key.account), eq(balances.network, key.network), eq(balances.asset, key.asset));
+}
+
+function assetIn(
+  table: typeof balances | typeof ledgerEntries,
+  assets: readonly { readonly network: string; readonly asset: string }[],
+): SQL {
+  const list = JSON.stringify(assets.map((a) => [a.network, a.asset]));
+  return sql`(${table.network}, ${table.asset}) IN
+    (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(${list}))`;
+}

@@ -1,0 +1,241 @@
+/**
+ * The tables of one tenant's object. `transfers` is what the chain says and is rewritten by every
+ * observation; `deposits` is what was told. Amounts are TEXT, times are unix milliseconds unless a
+ * name says seconds. Every index serves a query; each one is a row written per change.
+ */
+
+import { sql } from "drizzle-orm";
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { DepositStatus, EventType, Scope } from "../../core/views.ts";
+
+export const tenant = sqliteTable("tenant", {
+  id: text("id").primaryKey(),
+  name: text("name").notNull(),
+  email: text("email"),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const apiKeys = sqliteTable("api_keys", {
+  seq: integer("seq").primaryKey(),
+  id: text("id").notNull().unique(),
+  hash: text("hash").notNull().unique(),
+  name: text("name").notNull(),
+  scopes: text("scopes", { mode: "json" }).$type<Scope[]>().notNull(),
+  createdAt: integer("created_at").notNull(),
+  expiresAt: integer("expires_at"),
+  revokedAt: integer("revoked_at"),
+});
+
+/** A key names one request for ever: same fingerprint, same object. */
+export const idempotency = sqliteTable("idempotency", {
+  key: text("key").primaryKey(),
+  fingerprint: text("fingerprint").notNull(),
+  objectId: text("object_id").notNull(),
+});
+
+/** Tokens this tenant listed itself. Built-in ones come from the network's settings. */
+export const assets = sqliteTable(
+  "assets",
+  {
+    network: text("network").notNull(),
+    contract: text("contract").notNull(),
+    symbol: text("symbol").notNull(),
+    decimals: integer("decimals").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.contract] }), uniqueIndex("assets_symbol").on(t.network, t.symbol)],
+);
+
+export const addresses = sqliteTable(
+  "addresses",
+  {
+    seq: integer("seq").primaryKey(),
+    id: text("id").notNull().unique(),
+    network: text("network").notNull(),
+    address: text("address").notNull(),
+    account: text("account").notNull(),
+    label: text("label"),
+    metadata: text("metadata", { mode: "json" }).$type<Record<string, string>>().notNull(),
+    /** null until the scanner has taken the watch; such a row is not shown. */
+    watchedFrom: integer("watched_from"),
+    createdAt: integer("created_at").notNull(),
+    deletedAt: integer("deleted_at"),
+    /** 1 while the watch and the claim of a deleted address are still to be given back. */
+    releasePending: integer("release_pending").notNull().default(0),
+  },
+  (t) => [index("addresses_address").on(t.address, t.network), index("addresses_account").on(t.account)],
+);
+
+/** Where this tenant stands on each network. */
+export const networks = sqliteTable("networks", {
+  network: text("network").primaryKey(),
+  /** Version of the last observation committed here. */
+  version: integer("version").notNull(),
+  head: integer("head").notNull(),
+  headTimestampS: integer("head_timestamp_s").notNull(),
+  finalized: integer("finalized").notNull(),
+  windowFrom: integer("window_from").notNull(),
+  /** Payments met again, unchanged, after they were known. */
+  duplicatesMet: integer("duplicates_met").notNull(),
+});
+
+export const transfers = sqliteTable(
+  "transfers",
+  {
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    transferIndex: text("transfer_index").notNull(),
+    address: text("address").notNull(),
+    asset: text("asset").notNull(),
+    amountUnits: text("amount_units").notNull(),
+    height: integer("height").notNull(),
+    blockHash: text("block_hash").notNull(),
+    timestampS: integer("timestamp_s").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.txId, t.transferIndex] })],
+);
+
+export const deposits = sqliteTable(
+  "deposits",
+  {
+    seq: integer("seq").primaryKey(),
+    /** Derived from the key, so it is the key's uniqueness as well. */
+    id: text("id").notNull().unique(),
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    transferIndex: text("transfer_index").notNull(),
+    address: text("address").notNull(),
+    account: text("account").notNull(),
+    asset: text("asset").notNull(),
+    amountUnits: text("amount_units").notNull(),
+    status: text("status").$type<DepositStatus>().notNull(),
+    epoch: integer("epoch").notNull(),
+    /** A depth, or "finalized". */
+    rule: text("rule").notNull(),
+    height: integer("height").notNull(),
+    blockHash: text("block_hash").notNull(),
+    timestampS: integer("timestamp_s").notNull(),
+    /** Decide again when the head, or the finalized height, reaches these. Both null: at rest. */
+    dueHeight: integer("due_height"),
+    dueFinalized: integer("due_finalized"),
+    createdAt: integer("created_at").notNull(),
+    confirmedAt: integer("confirmed_at"),
+    revertedAt: integer("reverted_at"),
+    settledAt: integer("settled_at"),
+    /** The backfill that found this payment, or null. */
+    backfillId: text("backfill_id"),
+  },
+  (t) => [
+    uniqueIndex("deposits_key").on(t.txId, t.transferIndex, t.network),
+    index("deposits_account").on(t.account),
+    index("deposits_address").on(t.address),
+    index("deposits_due_height").on(t.network, t.dueHeight).where(sql`due_height IS NOT NULL`),
+    index("deposits_due_finalized").on(t.network, t.dueFinalized).where(sql`due_finalized IS NOT NULL`),
+  ],
+);
+
+export const ledgerEntries = sqliteTable(
+  "ledger_entries",
+  {
+    seq: integer("seq").primaryKey(),
+    journalId: text("journal_id").notNull(),
+    line: integer("line").notNull(),
+    account: text("account").notNull(),
+    network: text("network").notNull(),
+    asset: text("asset").notNull(),
+    fromBucket: text("from_bucket").notNull(),
+    toBucket: text("to_bucket").notNull(),
+    amountUnits: text("amount_units").notNull(),
+    causeType: text("cause_type").notNull(),
+    causeId: text("cause_id").notNull(),
+    eventId: text("event_id"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [
+    // A journal's id is derived from its cause: posting one cause twice meets this index.
+    uniqueIndex("ledger_entries_journal").on(t.journalId, t.line),
+    index("ledger_entries_account").on(t.account),
+  ],
+);
+
+export const balances = sqliteTable(
+  "balances",
+  {
+    account: text("account").notNull(),
+    network: text("network").notNull(),
+    asset: text("asset").notNull(),
+    available: text("available").notNull(),
+    reserved: text("reserved").notNull(),
+    settled: text("settled").notNull(),
+    debt: text("debt").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account, t.network, t.asset] }),
+    check(
+      "balances_not_negative",
+      sql`available NOT LIKE '-%' AND reserved NOT LIKE '-%' AND settled NOT LIKE '-%' AND debt NOT LIKE '-%'`,
+    ),
+  ],
+);
+
+export const events = sqliteTable(
+  "events",
+  {
+    sequence: integer("sequence").primaryKey(),
+    id: text("id").notNull().unique(),
+    type: text("type").$type<EventType>().notNull(),
+    subject: text("subject").notNull(),
+    subjectSequence: integer("subject_sequence").notNull(),
+    /** The bytes that are signed and sent. */
+    body: text("body").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [uniqueIndex("events_subject").on(t.subject, t.subjectSequence)],
+);
+
+export const endpoints = sqliteTable("endpoints", {
+  seq: integer("seq").primaryKey(),
+  id: text("id").notNull().unique(),
+  url: text("url").notNull(),
+  events: text("events", { mode: "json" }).$type<EventType[]>(),
+  description: text("description"),
+  status: text("status").$type<"enabled" | "disabled">().notNull(),
+  disabledReason: text("disabled_reason"),
+  /** Every event up to this sequence was handed to the endpoint's object. */
+  handedTo: integer("handed_to").notNull(),
+  createdAt: integer("created_at").notNull(),
+  deletedAt: integer("deleted_at"),
+  /** 1 while the endpoint's object still has to be told of the deletion. */
+  closePending: integer("close_pending").notNull().default(0),
+});
+
+export const backfills = sqliteTable("backfills", {
+  id: text("id").primaryKey(),
+  network: text("network").notNull(),
+  fromHeight: integer("from_height").notNull(),
+  toHeight: integer("to_height").notNull(),
+  status: text("status").$type<"queued" | "running" | "done" | "failed">().notNull(),
+  /** First height whose slice has not been committed here. */
+  nextHeight: integer("next_height").notNull(),
+  found: integer("found").notNull(),
+  alreadyKnown: integer("already_known").notNull(),
+  added: integer("added").notNull(),
+  conflicts: integer("conflicts").notNull(),
+  error: text("error"),
+  createdAt: integer("created_at").notNull(),
+  finishedAt: integer("finished_at"),
+  /** 0 until the scanner has taken the job. */
+  handedOver: integer("handed_over").notNull(),
+});
+
+export const policies = sqliteTable("policies", {
+  /** `confirmations:<network>`. */
+  name: text("name").primaryKey(),
+  rules: text("rules", { mode: "json" }).notNull(),
+});
+
+/** News of a network that was told: an incident is told once when it opens and once when it ends. */
+export const notices = sqliteTable(
+  "notices",
+  { id: text("id").notNull(), type: text("type").$type<EventType>().notNull(), eventId: text("event_id").notNull() },
+  (t) => [primaryKey({ columns: [t.id, t.type] })],
+);

@@ -1,0 +1,152 @@
+/**
+ * Owns one attempt to deliver one event: check the target, sign, POST, judge the answer.
+ *
+ * Every way it can end is data; it always ends within the deadline, whatever the receiver does. Redirects
+ * are never followed: the body and its signature go to the registered target or nowhere.
+ */
+
+import type { DeliveryOutcome } from "../core/webhook-schedule.ts";
+import { signatureHeader } from "./signature.ts";
+import { checkTarget } from "./target.ts";
+
+/** From the start of the request to the end of the answer. */
+export const ATTEMPT_DEADLINE_MS = 15_000;
+/** How much of an answer is read and kept. */
+export const MAX_EXCERPT_BYTES = 1_024;
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+
+export interface Delivery {
+  readonly url: string;
+  readonly allowLocal: boolean;
+  readonly eventId: string;
+  /** Sent byte for byte. */
+  readonly body: string;
+  /** Each one signs. */
+  readonly secrets: readonly string[];
+}
+
+export interface World {
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** Unix ms. */
+  readonly clock: () => number;
+  readonly deadlineMs: number;
+}
+
+export interface AttemptResult {
+  readonly outcome: DeliveryOutcome;
+  /** null when no answer came. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  /** First KiB of the answer as text, what came of it until the deadline; null when no answer came. */
+  readonly response: string | null;
+  /** From Retry-After, at most 24 hours; null when absent or unreadable. */
+  readonly retryAfterMs: number | null;
+}
+
+export async function attemptDelivery(delivery: Delivery, world: World): Promise<AttemptResult> {
+  const startedAt = world.clock();
+  const target = checkTarget(delivery.url, delivery);
+  if (!target.ok) return { outcome: "target_refused", status: null, durationMs: 0, response: null, retryAfterMs: null };
+
+  const request = signedRequest(delivery, startedAt);
+  const deadline = startDeadline(world.deadlineMs);
+  const excerpt = new Excerpt();
+  let answer: Response | null = null;
+  let fault: "timeout" | "connection_failed" | null = null;
+  try {
+    const sent = world.fetch(target.url.href, { ...request, signal: deadline.signal });
+    answer = await deadline.orPassed(sent);
+    await deadline.orPassed(excerpt.fill(answer.body));
+  } catch {
+    // An answer that did not end is no acknowledgement, even if it began with 200: sending again is safe.
+    fault = deadline.signal.aborted ? "timeout" : "connection_failed";
+  } finally {
+    deadline.end();
+  }
+  const now = world.clock();
+  return {
+    outcome: fault ?? outcomeOf(answer?.status ?? 0),
+    status: answer?.status ?? null,
+    durationMs: now - startedAt,
+    response: answer === null ? null : excerpt.text(),
+    retryAfterMs: readRetryAfter(answer?.headers.get("retry-after") ?? null, now),
+  };
+}
+
+function signedRequest(delivery: Delivery, now: number): RequestInit {
+  const body = new TextEncoder().encode(delivery.body);
+  const timestampS = Math.floor(now / 1_000);
+  return {
+    method: "POST",
+    redirect: "manual",
+    headers: {
+      "content-type": "application/json",
+      "user-agent": "Sluice/1 (+webhooks)",
+      "webhook-id": delivery.eventId,
+      "webhook-timestamp": String(timestampS),
+      "webhook-signature": signatureHeader(delivery.secrets, { id: delivery.eventId, timestampS, body }),
+    },
+    body,
+  };
+}
+
+function outcomeOf(status: number): DeliveryOutcome {
+  if (status >= 200 && status <= 299) return "delivered";
+  if (status >= 300 && status <= 399) return "redirect";
+  return status === 410 ? "gone" : "http_error";
+}
+
+/** A wait that ends at the deadline even when the thing waited for ignores its abort signal. */
+function startDeadline(ms: number) {
+  const abort = new AbortController();
+  let pass: (reason: Error) => void = () => {};
+  const passed = new Promise<never>((_, reject) => {
+    pass = reject;
+  });
+  passed.catch(() => {});
+  const timer = setTimeout(() => {
+    abort.abort();
+    pass(new Error(`no complete answer within ${ms} ms`));
+  }, ms);
+  return {
+    signal: abort.signal,
+    orPassed: <T>(work: Promise<T>): Promise<T> => Promise.race([work, passed]),
+    end: () => clearTimeout(timer),
+  };
+}
+
+/** The beginning of an answer: never more than `MAX_EXCERPT_BYTES` are read. */
+class Excerpt {
+  readonly #bytes = new Uint8Array(MAX_EXCERPT_BYTES);
+  #length = 0;
+
+  async fill(body: ReadableStream<Uint8Array> | null): Promise<void> {
+    if (body === null) return;
+    const reader = body.getReader();
+    while (this.#length < MAX_EXCERPT_BYTES) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const part = value.subarray(0, MAX_EXCERPT_BYTES - this.#length);
+      this.#bytes.set(part, this.#length);
+      this.#length += part.length;
+    }
+    // Not waited for: a receiver must not decide how long it takes.
+    reader.cancel().catch(() => {});
+  }
+
+  /** Valid text of at most `MAX_EXCERPT_BYTES` in UTF-8; a character cut in half at the end is left out. */
+  text(): string {
+    const text = new TextDecoder().decode(this.#bytes.subarray(0, this.#length), { stream: true });
+    const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_EXCERPT_BYTES));
+    return text.slice(0, read);
+  }
+}
+
+/** Seconds or an HTTP date (RFC 9110, 10.2.3). A date in the past is no wait. */
+export function readRetryAfter(value: string | null, now: number): number | null {
+  if (value === null) return null;
+  const text = value.trim();
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, MAX_RETRY_AFTER_MS);
+  const at = /^[A-Z][a-z]{2}.* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? null : Math.min(Math.max(at - now, 0), MAX_RETRY_AFTER_MS);
+}

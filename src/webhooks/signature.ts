@@ -1,0 +1,55 @@
+/**
+ * Owns how a delivery is signed: Standard Webhooks 1.0.0, symmetric scheme.
+ *
+ * The signature covers the bytes that go over the wire. They are passed in as bytes, so that nothing can
+ * be re-serialised between signing and sending.
+ */
+
+import { hmac } from "@noble/hashes/hmac";
+import { sha256 } from "@noble/hashes/sha256";
+import { concatBytes, utf8ToBytes } from "@noble/hashes/utils";
+
+const SECRET_PREFIX = "whsec_";
+const MIN_SECRET_BYTES = 24;
+const MAX_SECRET_BYTES = 64;
+
+/** What one signature is about. `timestampS`: unix seconds of this attempt, not of the event. */
+export interface SignedMessage {
+  readonly id: string;
+  readonly timestampS: number;
+  readonly body: Uint8Array;
+}
+
+/** @param random 24 to 64 fresh random bytes. */
+export function mintSecret(random: Uint8Array): string {
+  assertSecretLength(random.length);
+  return SECRET_PREFIX + toBase64(random);
+}
+
+/**
+ * The value of `webhook-signature`: one `v1,<base64>` per secret, separated by spaces. A receiver accepts
+ * the message when any one of them matches, which is what lets a secret be replaced without a gap.
+ */
+export function signatureHeader(secrets: readonly string[], message: SignedMessage): string {
+  if (secrets.length === 0) throw new Error("a delivery needs at least one secret to sign with, got none");
+  const signed = concatBytes(utf8ToBytes(`${message.id}.${message.timestampS}.`), message.body);
+  return secrets.map((secret) => `v1,${toBase64(hmac(sha256, secretKey(secret), signed))}`).join(" ");
+}
+
+/** The key inside a secret. The prefix is optional, the rest is always base64. The secret never gets into an error. */
+function secretKey(secret: string): Uint8Array {
+  const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
+  const key = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  assertSecretLength(key.length);
+  return key;
+}
+
+function assertSecretLength(length: number): void {
+  if (length < MIN_SECRET_BYTES || length > MAX_SECRET_BYTES) {
+    throw new Error(`a webhook secret has ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes, got ${length}`);
+  }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}

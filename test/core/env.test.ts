@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { readSettings, SettingsError, type SettingsSource } from "../../src/settings.ts";
+
+const PEPPER = "3f0c9a7be1d24865b0a4c7d9e8f1625347a8b9c0d1e2f3a4";
+const TOKEN = "op-7Qm2ZxV9LrT4bKc8WnEy5HsJ1uGf6Ad3";
+const GOOD = { KEY_PEPPER: PEPPER, OPERATOR_TOKEN: TOKEN };
+
+function problems(env: object): readonly string[] {
+  try {
+    readSettings(env as SettingsSource);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  throw new Error("expected the settings to be refused");
+}
+
+describe("settings", () => {
+  it("are read: secrets, known networks, and the networks that have a URL", () => {
+    const settings = readSettings({
+      ...GOOD,
+      RPC_LOCAL: "http://127.0.0.1:8545",
+      RPC_BASE: " https://a.example/key1 , https://user:pw@b.example/?k=2 ",
+      RPC_BSC: "",
+      RPC_OPTIMISM: "  ",
+      RPC_POLYGON: undefined,
+    });
+    expect(settings).toMatchObject({ keyPepper: PEPPER, operatorToken: TOKEN, allowLocalWebhooks: false });
+    expect([...settings.networks.keys()]).toEqual(["local", "base"]);
+    expect(settings.networks.get("base")).toEqual({
+      settings: settings.knownNetworks.get("base"),
+      urls: ["https://a.example/key1", "https://user:pw@b.example/?k=2"],
+    });
+    expect(settings.knownNetworks.size).toBe(8);
+  });
+
+  it("apply NETWORKS to what is known and to what is on", () => {
+    const added = {
+      family: "evm",
+      chain_id: 31338,
+      native_asset: { symbol: "FOO", decimals: 18 },
+      confirmations: 2,
+      reorg_window: 10,
+      poll_ms: 500,
+      finality: "depth",
+    };
+    const settings = readSettings({
+      ...GOOD,
+      NETWORKS: JSON.stringify({ local: { confirmations: 7 }, "my-own-2": added }),
+      RPC_LOCAL: "http://127.0.0.1:1",
+      RPC_MY_OWN_2: "http://127.0.0.1:2",
+    });
+    expect(settings.networks.get("local")?.settings.confirmations).toBe(7);
+    expect(settings.networks.get("my-own-2")?.urls).toEqual(["http://127.0.0.1:2"]);
+    expect(settings.knownNetworks.get("my-own-2")?.chainId).toBe(31338);
+  });
+
+  it("are parsed once for each environment", () => {
+    const env = { ...GOOD, RPC_LOCAL: "http://127.0.0.1:1" };
+    expect(readSettings(env)).toBe(readSettings(env));
+    expect(readSettings({ ...env })).not.toBe(readSettings(env));
+    const wrong = { ...env, KEY_PEPPER: "short" };
+    expect(problems(wrong)).toEqual(problems(wrong));
+  });
+
+  it.each([
+    ["1", true],
+    ["true", true],
+    ["YES", true],
+    ["on", true],
+    ["0", false],
+    ["false", false],
+    ["no", false],
+    ["off", false],
+    ["", false],
+    [undefined, false],
+  ])("ALLOW_LOCAL_WEBHOOKS=%j is %j", (text, open) => {
+    expect(readSettings({ ...GOOD, ALLOW_LOCAL_WEBHOOKS: text }).allowLocalWebhooks).toBe(open);
+  });
+
+  it("ALLOW_LOCAL_WEBHOOKS is never guessed", () => {
+    expect(problems({ ...GOOD, ALLOW_LOCAL_WEBHOOKS: "maybe" })).toEqual([
+      "ALLOW_LOCAL_WEBHOOKS: expected 1 or 0, true or false",
+    ]);
+  });
+});
+
+describe("secrets", () => {
+  const advice = "; expected at least 32 random characters, e.g. from: openssl rand -hex 32";
+  describe.each(["KEY_PEPPER", "OPERATOR_TOKEN"])("%s", (name) => {
+    it.each([
+      [undefined, `missing${advice}`],
+      ["", `missing${advice}`],
+      [PEPPER.slice(0, 31), `too short with 31 characters${advice}`],
+      [12345, "expected text, got number"],
+      [`${PEPPER}\n`, "expected printable ASCII in one line, without spaces at the ends"],
+      [` ${PEPPER}`, "expected printable ASCII in one line, without spaces at the ends"],
+      [`${PEPPER}ä`, "expected printable ASCII in one line, without spaces at the ends"],
+      ["a".repeat(64), `uses fewer than 8 characters${advice}`],
+      ["ab12ab21".repeat(5), `uses fewer than 8 characters${advice}`],
+      ["0123456789abcdef0123456789abcdef", `follows a pattern${advice}`],
+      ["kJ8#kq2LpZ".repeat(4), `follows a pattern${advice}`],
+      ["abcdefghijklmnopqrstuvwxyz0123456789", `follows a pattern${advice}`],
+      [`change-me-${PEPPER}`, `contains a word from well-known values${advice}`],
+      ["please_CHANGEME_before_production_1", `contains a word from well-known values${advice}`],
+      ["this-is-my-very-long-PASSWORD-2026!", `contains a word from well-known values${advice}`],
+      ["your-super-secret-jwt-token-of-32-x", `contains a word from well-known values${advice}`],
+    ])("%j is refused", (value, problem) => {
+      expect(problems({ ...GOOD, [name]: value })).toEqual([`${name}: ${problem}`]);
+    });
+
+    it("takes what the advice makes, and nothing shorter", () => {
+      for (let i = 0; i < 200; i++) {
+        for (const value of [
+          randomBytes(32).toString("hex"),
+          randomBytes(16).toString("hex"),
+          randomBytes(24).toString("base64url"),
+        ]) {
+          expect(() => readSettings({ ...GOOD, [name]: value })).not.toThrow();
+        }
+      }
+      expect(() => readSettings({ ...GOOD, [name]: "nine odd words, said by a person: 71 herons" })).not.toThrow();
+      expect(() => readSettings({ ...GOOD, [name]: TOKEN.slice(0, 31) })).toThrow(SettingsError);
+    });
+  });
+
+  it("must differ", () => {
+    expect(problems({ KEY_PEPPER: PEPPER, OPERATOR_TOKEN: PEPPER })).toEqual([
+      "OPERATOR_TOKEN: must differ from KEY_PEPPER",
+    ]);
+  });
+});
+
+describe("RPC_*", () => {
+  const nine = Array.from({ length: 9 }, (_, i) => `https://n${i}.example`).join();
+  it.each<[unknown, string]>([
+    ["hunter2", "URL 1 of 1 is not one; expected http://... or https://..."],
+    ["user:hunter2@node.example", "URL 1 of 1 is not one; expected http://... or https://..."],
+    ["wss://node.example/hunter2", "URL 1 of 1 is not one; expected http://... or https://..."],
+    ["file:///hunter2", "URL 1 of 1 is not one; expected http://... or https://..."],
+    ["https://", "URL 1 of 1 is not one; expected http://... or https://..."],
+    ["https://a.example/,", "URL 2 of 2 is empty"],
+    ["https://a.example,,https://b.example", "URL 2 of 3 is empty"],
+    ["https://a.example/hunter2#x", "URL 1 of 1 has a fragment, which is never sent"],
+    ["https://a.example/hunter2, https://a.example/hunter2", "URL 2 of 2 is there twice, which is no second provider"],
+    [nine, "expected at most 8 URLs, got 9"],
+    [8545, "expected URLs separated by commas, got number"],
+  ])("%j is refused", (value, problem) => {
+    expect(problems({ ...GOOD, RPC_BASE: value })).toEqual([`RPC_BASE: ${problem}`]);
+  });
+
+  it("takes eight URLs", () => {
+    const urls = nine.split(",").slice(0, 8);
+    expect(readSettings({ ...GOOD, RPC_BASE: urls.join() }).networks.get("base")?.urls).toEqual(urls);
+  });
+
+  it.each(["RPC_ETHERUM", "RPC_base", "RPC_", "RPC_URL"])("%s names no network and is refused", (name) => {
+    const [problem, ...more] = problems({ ...GOOD, [name]: "https://a.example/hunter2" });
+    expect(problem).toMatch(new RegExp(`^${name}: no such network; known are RPC_ETHEREUM, RPC_BASE, `));
+    expect(more).toEqual([]);
+  });
+});
+
+it("names every problem at once and shows no secret, no credential and no path", () => {
+  const leaks = ["hunter2", "s3cr3tpath", "k3y", "jane", TOKEN];
+  const env = {
+    KEY_PEPPER: "hunter2",
+    OPERATOR_TOKEN: `${TOKEN}\n`,
+    ALLOW_LOCAL_WEBHOOKS: "hunter2",
+    NETWORKS: '{"base":{"poll_ms":1}}',
+    RPC_BASE: "ftp://jane:hunter2@a.example/s3cr3tpath?k3y=k3y,jane:hunter2@b",
+    RPC_TYPO: "https://jane:hunter2@a.example/s3cr3tpath?k3y=k3y#hunter2",
+  };
+  const found = problems(env);
+  expect(found.map((problem) => problem.split(":")[0])).toEqual([
+    "KEY_PEPPER",
+    "OPERATOR_TOKEN",
+    "ALLOW_LOCAL_WEBHOOKS",
+    "NETWORKS",
+    "RPC_BASE",
+    "RPC_BASE",
+    "RPC_TYPO",
+    "RPC_TYPO",
+  ]);
+  const error = new SettingsError(found);
+  for (const leak of leaks) expect(`${error.message} ${JSON.stringify(error)}`).not.toContain(leak);
+});

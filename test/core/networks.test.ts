@@ -1,0 +1,339 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { MAX_BLOCKS_PER_READ } from "../../src/chains/port.ts";
+import { parseAddress } from "../../src/core/address.ts";
+import type { NetworkSettings } from "../../src/core/network.ts";
+import { networksFrom } from "../../src/core/network-settings.ts";
+import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
+
+const NEW = {
+  family: "evm",
+  chain_id: 7777,
+  native_asset: { symbol: "FOO", decimals: 18 },
+  confirmations: 30,
+  reorg_window: 600,
+  poll_ms: 2_000,
+  finality: "depth",
+};
+const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+const OTHER = "0x1111111111111111111111111111111111111111";
+
+function applied(settings: object): Map<string, NetworkSettings> {
+  const parsed = networksFrom(JSON.stringify(settings));
+  if (!parsed.ok) throw new Error(parsed.detail);
+  return parsed.networks;
+}
+
+function network(settings: object, id: string): NetworkSettings {
+  const found = applied(settings).get(id);
+  if (found === undefined) throw new Error(`${id} is not there`);
+  return found;
+}
+
+function refusal(json: string | object): string[] {
+  const parsed = networksFrom(typeof json === "string" ? json : JSON.stringify(json));
+  if (parsed.ok) throw new Error("expected a refusal");
+  return parsed.detail.split("\n").map((line) => line.replace(/^NETWORKS: /, ""));
+}
+
+describe("built-in networks", () => {
+  // Measured by others, see docs/networks.md: what a network's blocks take.
+  const BLOCK_MS: Record<string, number> = {
+    ethereum: 12_000,
+    base: 2_000,
+    arbitrum: 250,
+    optimism: 2_000,
+    polygon: 2_000,
+    bsc: 450,
+    sepolia: 12_000,
+    local: 1_000,
+  };
+  // How many minutes the finalized tag is usually behind, plus the worst stall seen.
+  const TAG_MINUTES: Record<string, number> = {
+    ethereum: 20 + 60,
+    base: 30 + 60,
+    arbitrum: 20 + 60,
+    optimism: 30 + 60,
+    polygon: 1 + 15,
+    bsc: 1 + 15,
+  };
+
+  it("has every network of the contract, once, on its own chain", () => {
+    const ids = BUILT_IN_NETWORKS.map(({ id, chainId, nativeAsset }) => `${id} ${chainId} ${nativeAsset.symbol}`);
+    expect(ids).toEqual([
+      "ethereum 1 ETH",
+      "base 8453 ETH",
+      "arbitrum 42161 ETH",
+      "optimism 10 ETH",
+      "polygon 137 POL",
+      "bsc 56 BNB",
+      "sepolia 11155111 ETH",
+      "local 31337 ETH",
+    ]);
+    for (const { caip2, chainId } of BUILT_IN_NETWORKS) expect(caip2).toBe(`eip155:${chainId}`);
+  });
+
+  it("keeps the numbers of the contract for local", () => {
+    expect(BUILT_IN_NETWORKS.at(-1)).toMatchObject({
+      id: "local",
+      confirmations: 3,
+      reorgWindow: 20,
+      pollMs: 1_000,
+      finality: "depth",
+      minConfirmSeconds: 0,
+      native: true,
+      internal: true,
+      tokens: [],
+    });
+  });
+
+  describe.each(BUILT_IN_NETWORKS)("$id", (built) => {
+    const blockMs = BLOCK_MS[built.id] ?? Number.NaN;
+
+    it("keeps a window with room above its depth, within what is allowed", () => {
+      expect(built.reorgWindow).toBeGreaterThanOrEqual(2 * built.confirmations);
+      expect(built.reorgWindow).toBeLessThanOrEqual(20_000);
+    });
+
+    it("reads at most half of one reading in each poll", () => {
+      expect(built.pollMs / blockMs).toBeLessThanOrEqual(MAX_BLOCKS_PER_READ / 2);
+      expect(built.pollMs).toBeGreaterThanOrEqual(1_000);
+    });
+
+    it("B12: does not confirm by a count of blocks alone", () => {
+      if (built.id === "local") return expect(built.finality).toBe("depth");
+      expect(built.minConfirmSeconds).toBeGreaterThanOrEqual(12);
+      // The floor is under what the depth takes anyway: it bites for depths that a merchant chose.
+      expect(built.minConfirmSeconds * 1_000).toBeLessThanOrEqual(built.confirmations * blockMs);
+    });
+
+    it("B13: its window outlives a stall of the finalized tag", () => {
+      const minutes = (built.reorgWindow * blockMs) / 60_000;
+      expect(minutes).toBeGreaterThanOrEqual(built.finality === "tag" ? (TAG_MINUTES[built.id] ?? Number.NaN) : 0);
+    });
+
+    it("lists canonical tokens, each symbol and contract once", () => {
+      const symbols = [built.nativeAsset, ...built.tokens].map(({ symbol }) => symbol.toLowerCase());
+      const contracts = built.tokens.map(({ contract }) => contract);
+      expect(new Set(symbols).size).toBe(symbols.length);
+      expect(new Set(contracts).size).toBe(contracts.length);
+      for (const contract of contracts)
+        expect(parseAddress(built.family, contract)).toEqual({ ok: true, address: contract });
+    });
+  });
+
+  it("B13: polygon survives a reorganisation of 157 blocks without asking a person", () => {
+    const polygon = network({}, "polygon");
+    expect(polygon.reorgWindow).toBeGreaterThan(10 * 157);
+    expect(polygon.confirmations).toBeGreaterThan(157);
+  });
+
+  it.each(["base", "arbitrum", "optimism"])("%s waits for the tag: a sequencer's block is soft", (id) => {
+    expect(network({}, id).finality).toBe("tag");
+  });
+
+  it("knows that dollars have 18 decimals on BSC and 6 elsewhere", () => {
+    for (const { id, tokens } of BUILT_IN_NETWORKS) {
+      for (const { symbol, decimals } of tokens) {
+        if (/^USD[CT]/.test(symbol)) expect([id, symbol, decimals]).toEqual([id, symbol, id === "bsc" ? 18 : 6]);
+      }
+    }
+  });
+
+  it("has its numbers in docs/networks.md", () => {
+    const page = readFileSync(new URL("../../docs/networks.md", import.meta.url), "utf8");
+    for (const built of BUILT_IN_NETWORKS) {
+      const numbers = [
+        built.finality === "tag" ? "finalized tag" : "depth",
+        built.confirmations.toLocaleString("en-US"),
+        `${built.minConfirmSeconds} s`,
+        built.reorgWindow.toLocaleString("en-US"),
+        `${built.pollMs / 1_000} s`,
+        built.internal ? "traced" : "off",
+      ];
+      expect(page).toContain(`| ${built.id} | ${built.nativeAsset.symbol} | ${numbers.join(" | ")} |`);
+    }
+  });
+
+  it("has each token in docs/networks.md with its checksum, decimals and two sources, and no other", () => {
+    const page = readFileSync(new URL("../../docs/networks.md", import.meta.url), "utf8");
+    const rows = page
+      .split("\n")
+      .map((line) => line.split("|").map((cell) => cell.trim()))
+      .filter((cells) => /^`0x[0-9a-fA-F]{40}`$/.test(cells[3] ?? ""));
+    const documented = rows.map(([, id, symbol, contract, decimals, first, second]) => {
+      expect(first && second, `${id} ${symbol} needs two sources`).toBeTruthy();
+      expect(first, `${id} ${symbol} has one source twice`).not.toBe(second);
+      // parseAddress refuses mixed case with a wrong checksum, so this checks the spelling as well.
+      const parsed = parseAddress("evm", (contract ?? "").slice(1, -1));
+      return [id, symbol, parsed.ok ? parsed.address : parsed.reason, Number(decimals)];
+    });
+    const built = BUILT_IN_NETWORKS.flatMap(({ id, tokens }) =>
+      tokens.map(({ symbol, contract, decimals }) => [id, symbol, contract, decimals]),
+    );
+    expect(documented).toEqual(built);
+  });
+});
+
+describe("NETWORKS", () => {
+  it.each([undefined, "", "  \n"])("is not set (%j): the built-in networks as they are", (json) => {
+    const parsed = networksFrom(json);
+    expect(parsed.ok && [...parsed.networks.values()]).toEqual([...BUILT_IN_NETWORKS]);
+  });
+
+  it.each([
+    [{ confirmations: 5 }, { confirmations: 5 }],
+    [{ reorg_window: 40 }, { reorgWindow: 40 }],
+    [{ poll_ms: 100 }, { pollMs: 100 }],
+    [{ finality: "tag" }, { finality: "tag" }],
+    [{ native: false }, { native: false }],
+    [{ internal: false }, { internal: false }],
+    [{ min_confirm_seconds: 7 }, { minConfirmSeconds: 7 }],
+    [{ confirmations: 20 }, { confirmations: 20 }],
+    [
+      { confirmations: 25, reorg_window: 25 },
+      { confirmations: 25, reorgWindow: 25 },
+    ],
+    [{ family: "evm", chain_id: 31337, native_asset: { symbol: "ETH", decimals: 18 } }, {}],
+    [{}, {}],
+  ])("changes %j and nothing else", (given, changed) => {
+    const before = network({}, "local");
+    expect(network({ local: given }, "local")).toEqual({ ...before, ...changed });
+    const others = [...applied({ local: given }).values()].filter(({ id }) => id !== "local");
+    expect(others).toEqual(BUILT_IN_NETWORKS.filter(({ id }) => id !== "local"));
+  });
+
+  it("B38: lists further tokens by their canonical address, behind the built-in ones", () => {
+    const local = network(
+      { local: { tokens: [{ symbol: "USDC", contract: USDC.replace("0x", "0X"), decimals: 6 }] } },
+      "local",
+    );
+    expect(local.tokens).toEqual([{ symbol: "USDC", contract: USDC.toLowerCase(), decimals: 6 }]);
+    const base = network({ base: { tokens: [{ symbol: "FOO", contract: OTHER, decimals: 0 }] } }, "base");
+    expect(base.tokens.map(({ symbol }) => symbol)).toEqual(["USDC", "USDbC", "USDT", "DAI", "WETH", "cbBTC", "FOO"]);
+  });
+
+  it("adds a network from what its operator states", () => {
+    expect(network({ "foo-2": NEW }, "foo-2")).toEqual({
+      id: "foo-2",
+      family: "evm",
+      caip2: "eip155:7777",
+      chainId: 7777,
+      nativeAsset: { symbol: "FOO", decimals: 18 },
+      confirmations: 30,
+      reorgWindow: 600,
+      pollMs: 2_000,
+      finality: "depth",
+      minConfirmSeconds: 58,
+      native: true,
+      internal: true,
+      tokens: [],
+    });
+    const stated = { ...NEW, native: false, internal: false, min_confirm_seconds: 0 };
+    expect(network({ foo: stated }, "foo")).toMatchObject({ native: false, internal: false, minConfirmSeconds: 0 });
+  });
+
+  it("lets development chains share their chain id, and no other", () => {
+    expect(network({ "local-b": { ...NEW, chain_id: 31337 } }, "local-b").caip2).toBe("eip155:31337");
+    expect(refusal({ mainnet: { ...NEW, chain_id: 1 } })).toEqual(["mainnet.chain_id: 1 is already network ethereum"]);
+    expect(refusal({ a: NEW, b: NEW })).toEqual(["b.chain_id: 7777 is already network a"]);
+  });
+
+  it.each(["family", "chain_id", "native_asset", "confirmations", "reorg_window", "poll_ms", "finality"])(
+    "B12: a new network without %s is refused, there is no default",
+    (key) => {
+      const problems = refusal({ foo: { ...NEW, [key]: undefined } });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toMatch(new RegExp(`^foo\\.${key}: expected .*, got nothing$`));
+    },
+  );
+
+  const window = "an integer from 1 to 20000";
+  const poll = "an integer from 100 to 3600000";
+  const symbol = "1 to 20 of A-Z a-z 0-9 . + _ -, beginning with a letter or digit";
+  const token = { symbol: "FOO", contract: OTHER, decimals: 6 };
+  it.each<[object | string, string]>([
+    ["{", "expected a JSON object by network id, got text that is not JSON"],
+    ["[]", "expected a JSON object by network id, got []"],
+    ["null", "expected a JSON object by network id, got null"],
+    [{ base: 1 }, "base: expected an object, got 1"],
+    [{ base: null }, "base: expected an object, got null"],
+    [{ base: { confirmations: 0 } }, `base.confirmations: expected ${window}, got 0`],
+    [{ base: { confirmations: -1 } }, `base.confirmations: expected ${window}, got -1`],
+    [{ base: { confirmations: 1.5 } }, `base.confirmations: expected ${window}, got 1.5`],
+    [{ base: { confirmations: "3" } }, `base.confirmations: expected ${window}, got "3"`],
+    [{ base: { confirmations: null } }, `base.confirmations: expected ${window}, got null`],
+    [{ local: { confirmations: 21 } }, "local.confirmations: expected at most reorg_window (20), got 21"],
+    [{ base: { reorg_window: 899 } }, "base.confirmations: expected at most reorg_window (899), got 900"],
+    [{ base: { reorg_window: 20_001 } }, `base.reorg_window: expected ${window}, got 20001`],
+    [{ base: { poll_ms: 99 } }, `base.poll_ms: expected ${poll}, got 99`],
+    [{ base: { finality: "safe" } }, 'base.finality: expected one of "depth", "tag", got "safe"'],
+    [{ base: { native: 1 } }, "base.native: expected true or false, got 1"],
+    [{ base: { internal: "true" } }, 'base.internal: expected true or false, got "true"'],
+    [{ base: { min_confirm_seconds: -1 } }, "base.min_confirm_seconds: expected an integer from 0 to 86400, got -1"],
+    [{ base: { family: "solana" } }, 'base.family: expected "evm", got "solana"'],
+    [{ foo: { ...NEW, family: "bitcoin" } }, 'foo.family: expected "evm", got "bitcoin"'],
+    [{ base: { chain_id: 8454 } }, "base.chain_id: a built-in network keeps 8453, got 8454"],
+    [
+      { base: { native_asset: { symbol: "BASE", decimals: 18 } } },
+      'base.native_asset.symbol: a built-in network keeps "ETH", got "BASE"',
+    ],
+    [
+      { foo: { ...NEW, native_asset: { symbol: "FOO" } } },
+      "foo.native_asset.decimals: expected an integer from 0 to 77, got nothing",
+    ],
+    [
+      { foo: { ...NEW, native_asset: { symbol: "", decimals: 1 } } },
+      `foo.native_asset.symbol: expected ${symbol}, got ""`,
+    ],
+    [{ foo: { ...NEW, native_asset: { ...NEW.native_asset, x: 1 } } }, 'foo.native_asset: unknown key "x"'],
+    [{ foo_2: NEW }, '"foo_2": expected a network id of at most 32 of a-z 0-9 -, beginning with a letter or digit'],
+    [{ Base: {} }, '"Base": expected a network id of at most 32 of a-z 0-9 -, beginning with a letter or digit'],
+    [{ "-a": NEW }, '"-a": expected a network id of at most 32 of a-z 0-9 -, beginning with a letter or digit'],
+    [
+      '{"__proto__":{}}',
+      '"__proto__": expected a network id of at most 32 of a-z 0-9 -, beginning with a letter or digit',
+    ],
+    ['{"base":{"poll_ms":500,"poll_ms":600}}', "base.poll_ms: this key is named twice"],
+    ['{"base":{"poll_ms":500,"poll\\u005fms":600}}', "base.poll_ms: this key is named twice"],
+    ['{"base":{},"local":{},"base":{}}', "base: this key is named twice"],
+    ['{"base":{"tokens":[{"symbol":"A","symbol":"B"}]}}', "base.tokens.symbol: this key is named twice"],
+    [{ base: { tokens: {} } }, "base.tokens: expected an array of {symbol, contract, decimals}, got {}"],
+    [
+      { base: { tokens: [{ ...token, contract: "0x12" }] } },
+      'base.tokens.0.contract: expected an address of this network, got "0x12" (malformed)',
+    ],
+    [
+      { base: { tokens: [{ ...token, contract: USDC.replace("A0b8", "a0b8") }] } },
+      'base.tokens.0.contract: expected an address of this network, got "0xa0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48" (bad_checksum)',
+    ],
+    [{ base: { tokens: [{ ...token, symbol: "usdc" }] } }, 'base.tokens.0.symbol: "usdc" is listed twice'],
+    [{ base: { tokens: [{ ...token, symbol: "ETH" }] } }, 'base.tokens.0.symbol: "ETH" is listed twice'],
+    [{ base: { tokens: [token, { ...token, symbol: "BAR" }] } }, `base.tokens.1.contract: ${OTHER} is listed twice`],
+    [
+      { base: { tokens: [{ ...token, decimals: 78 }] } },
+      "base.tokens.0.decimals: expected an integer from 0 to 77, got 78",
+    ],
+  ])("refuses %j", (given, problem) => {
+    expect(refusal(given)).toEqual([problem]);
+  });
+
+  it("refuses an unknown key by its name and says which there are", () => {
+    const [problem] = refusal({ base: { confirmation: 3 } });
+    expect(problem).toMatch(
+      /^base: unknown key "confirmation"; expected one of confirmations, reorg_window, poll_ms, /,
+    );
+  });
+
+  it("names every problem at once, and shows little of a long value", () => {
+    const problems = refusal({ base: { poll_ms: 1, native: "x".repeat(500) }, foo: { ...NEW, confirmations: 601 } });
+    expect(problems).toHaveLength(3);
+    expect(problems.every((problem) => problem.length < 160)).toBe(true);
+  });
+
+  it("reads text that only looks like repeated keys", () => {
+    expect(refusal('{"base":{"finality":"{\\"a\\":1,\\"a\\":2}"}}')).toHaveLength(1);
+    expect(refusal('{"base":{"finality":"{\\"a\\":1,\\"a\\":2}"}}')[0]).toMatch(/^base\.finality: expected one of/);
+    expect(networksFrom('{"base":{"poll_ms":500},"local":{"poll_ms":500}}').ok).toBe(true);
+  });
+});

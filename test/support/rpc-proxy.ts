@@ -1,0 +1,172 @@
+/**
+ * A provider of JSON-RPC between the service and a real node: it forwards, and misbehaves as its script says.
+ * Its URL carries a secret, as providers' URLs do.
+ */
+
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Call {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+export type Reply =
+  | { readonly result: unknown }
+  | { readonly error: { readonly code: number; readonly message: string } };
+
+export type Item = Reply & { readonly jsonrpc: "2.0"; readonly id: unknown };
+
+export interface Faults {
+  /** The whole request, refused before any node is asked. */
+  readonly refuse?: (calls: readonly Call[]) => { readonly status: number; readonly body: string } | null;
+  /** What is asked instead. */
+  readonly rewrite?: (call: Call) => Call;
+  /** URL of the node that answers this call; by default the proxy's own. */
+  readonly route?: (call: Call) => string | null;
+  /** A reply without asking any node. */
+  readonly instead?: (call: Call) => Reply | null;
+  /** What becomes of a node's reply on its way. */
+  readonly amend?: (call: Call, reply: Reply) => Reply;
+  /** What becomes of a batch's items on their way. */
+  readonly shape?: (items: readonly Item[]) => readonly Item[];
+}
+
+export interface Held {
+  /** Lets the request go on to the node. */
+  release(): void;
+}
+
+export interface RpcProxy {
+  /** With a secret in its path. */
+  readonly url: string;
+  readonly secret: string;
+  /** Requests so far. */
+  readonly requests: () => number;
+  /** The node that answers when the script names no other; null: nobody, HTTP 503. */
+  setNode(url: string | null): void;
+  /** Replaces the script. */
+  setFaults(faults: Faults): void;
+  /** Resolves once the next request with such a call has come; it stays unanswered until it is released. */
+  hold(wanted: (call: Call) => boolean): Promise<Held>;
+  close(): Promise<void>;
+}
+
+export async function startRpcProxy(): Promise<RpcProxy> {
+  const secret = `rpc-${randomBytes(16).toString("hex")}`;
+  let node: string | null = null;
+  let faults: Faults = {};
+  let requests = 0;
+  let trap: { wanted: (call: Call) => boolean; caught: (held: Held) => void } | null = null;
+
+  async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = JSON.parse(await textOf(message)) as RpcRequest | RpcRequest[];
+    requests += 1;
+    const calls = Array.isArray(body) ? body : [body];
+    const isCaught = trap;
+    if (isCaught !== null && calls.some(isCaught.wanted)) {
+      trap = null;
+      await new Promise<void>((release) => isCaught.caught({ release }));
+    }
+    // The script as it is now: it may have been changed while the request was held.
+    const script = faults;
+    const refused = script.refuse?.(calls) ?? null;
+    if (refused !== null || node === null) {
+      response.writeHead(refused?.status ?? 503).end(refused?.body ?? "no backend");
+      return;
+    }
+    const items = await answer(calls, script, node);
+    const shaped = Array.isArray(body) ? (script.shape?.(items) ?? items) : items[0];
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(shaped));
+  }
+
+  const server = createServer((message, response) => {
+    serve(message, response).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(502);
+      response.end(String(error));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://127.0.0.1:${port}/v2/${secret}`,
+    secret,
+    requests: () => requests,
+    setNode: (url) => {
+      node = url;
+    },
+    setFaults: (next) => {
+      faults = next;
+    },
+    hold: (wanted) =>
+      new Promise((caught) => {
+        trap = { wanted, caught };
+      }),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The node's head looks as if it were at `height`. */
+export function headAt(height: number): Faults {
+  return {
+    rewrite: (call) => (asksForHead(call) ? { ...call, params: [`0x${height.toString(16)}`, call.params[1]] } : call),
+  };
+}
+
+export function asksForHead(call: Call): boolean {
+  return call.method === "eth_getBlockByNumber" && call.params[0] === "latest";
+}
+
+interface RpcRequest extends Call {
+  readonly id: unknown;
+}
+
+/** In the calls' order, whatever the nodes' was. */
+async function answer(requests: readonly RpcRequest[], script: Faults, node: string): Promise<Item[]> {
+  const items = new Array<Item>(requests.length);
+  const byNode = new Map<string, { place: number; call: Call }[]>();
+  for (const [place, request] of requests.entries()) {
+    const call = script.rewrite?.(request) ?? request;
+    const made = script.instead?.(call) ?? null;
+    if (made !== null) {
+      items[place] = { jsonrpc: "2.0", id: request.id, ...made };
+      continue;
+    }
+    const url = script.route?.(call) ?? node;
+    byNode.set(url, [...(byNode.get(url) ?? []), { place, call }]);
+  }
+  for (const [url, asked] of byNode) {
+    const replies = await forward(
+      url,
+      asked.map(({ call }) => call),
+    );
+    for (const [i, { place, call }] of asked.entries()) {
+      const reply = replies[i] ?? { error: { code: -32603, message: "the node left this call out" } };
+      items[place] = { jsonrpc: "2.0", id: requests[place]?.id, ...(script.amend?.(call, reply) ?? reply) };
+    }
+  }
+  return items;
+}
+
+async function forward(url: string, calls: readonly Call[]): Promise<Reply[]> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params }))),
+  });
+  const items = (await response.json()) as (Reply & { id: number })[];
+  const replies = new Array<Reply>(calls.length);
+  for (const { id, ...rest } of items) replies[id] = "result" in rest ? { result: rest.result } : { error: rest.error };
+  return replies;
+}
+
+async function textOf(message: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,542 @@
+/** The deposit line in workerd, from sign-up to the books, over a chain that reorganises and nodes that err. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Tenant } from "../../src/index.ts";
+import {
+  chain,
+  checkBooks,
+  DB,
+  empty,
+  evictScanner,
+  inScanner,
+  local,
+  Merchant,
+  mineAndPoll,
+  node,
+  poll,
+  quiet,
+  serveFrom,
+  startLine,
+  status,
+  time,
+} from "./line.ts";
+import { ModelNode, newAddress, pay, payThrough, payTokens, type Tx } from "./model-chain.ts";
+
+let merchant: Merchant;
+let address: string;
+const ETH = 10n ** 18n;
+const TOK = newAddress();
+
+beforeEach(async () => {
+  await startLine();
+  merchant = await Merchant.signUp();
+  address = newAddress();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await checkBooks(merchant);
+});
+
+async function listToken(of: Merchant, contract = TOK, symbol = "TOK"): Promise<void> {
+  node.tokens.set(contract, { symbol, decimals: 6 });
+  const response = await of.call("POST", "/v1/assets", { body: { network: "local", contract } });
+  expect(response.status).toBe(201);
+}
+
+/** A payment that was confirmed in the block it was mined in, three deep now. */
+async function confirmed(tx: Tx = pay(address, ETH)): Promise<Tx> {
+  await merchant.watch(address);
+  await mineAndPoll([tx], [], []);
+  expect(await merchant.told()).toBe("pending confirmed");
+  return tx;
+}
+
+describe("the line", () => {
+  it("a payment is seen, counted and settled, and the tenant hears of nothing in between", async () => {
+    const watched = await merchant.watch(address, { account: "alice" });
+    expect(watched.watched_from).toBe(chain.head + 1);
+    const observe = vi.spyOn(Tenant.prototype, "observe");
+    await mineAndPoll([pay(address, ETH)]);
+    expect(await merchant.told()).toBe("pending");
+    expect(await merchant.balances()).toEqual([]);
+    await mineAndPoll([], []);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect(await merchant.balances()).toEqual([
+      { account: "alice", network: "local", asset: "ETH", available: "1", reserved: "0", settled: "0", debt: "0" },
+    ]);
+    await mineAndPoll(...empty(17));
+    expect(await merchant.told()).toBe("pending confirmed");
+    await mineAndPoll([], [], []);
+    expect(await merchant.told()).toBe("pending confirmed settled");
+    // Once for each thing that was told: twenty-two other blocks did not touch the tenant.
+    expect(observe).toHaveBeenCalledTimes(3);
+    expect(await merchant.deposit()).toMatchObject({
+      account: "alice",
+      amount: "1",
+      amount_units: ETH.toString(),
+      status: "settled",
+      epoch: 1,
+      confirmations: 23,
+      confirmations_required: 3,
+      transfer_index: "value",
+      block_height: 41,
+    });
+  });
+
+  it("B42 a head that stays is read again without a trace", async () => {
+    await confirmed();
+    const written = () => inScanner((_, sql) => sql.exec("SELECT * FROM scanner").one());
+    const before = await written();
+    const observe = vi.spyOn(Tenant.prototype, "observe");
+    await poll(5);
+    expect(await written()).toEqual(before);
+    expect(observe).not.toHaveBeenCalled();
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect(observe).not.toHaveBeenCalled();
+  });
+
+  it("B18 B20 B23 B29 every kind of payment in one block, and what is none", async () => {
+    await listToken(merchant);
+    const nft = payTokens(TOK, [address, 1n]);
+    const fourTopics = {
+      ...nft,
+      logs: nft.logs.map((log) => ({ ...log, topics: [...log.topics, log.data], data: "0x" })),
+    };
+    await merchant.watch(address);
+    await mineAndPoll([
+      payTokens(TOK, [address, 1_000_000n], [address, 1_000_000n]),
+      payThrough(newAddress(), { to: newAddress(), value: 1n }, { to: address, value: 5n }),
+      pay(address, 7n, { status: 0 }),
+      payTokens(TOK, [address, 0n]),
+      fourTopics,
+    ]);
+    const found = (await merchant.deposits()).map((d) => `${d.transfer_index} ${d.amount_units} ${d.asset}`);
+    expect(found.sort()).toEqual(["call:1 5 ETH", "log:0 1000000 TOK", "log:1 1000000 TOK"]);
+    expect((await status()).counters.irregular_logs).toBe(1);
+  });
+
+  it("B40 a token credits only who listed it, whatever it is called", async () => {
+    const other = await Merchant.signUp();
+    const theirs = newAddress();
+    const fake = newAddress();
+    await listToken(merchant);
+    await listToken(other, fake, "TOK");
+    await merchant.watch(address);
+    await other.watch(theirs);
+    await mineAndPoll(
+      [payTokens(TOK, [address, 5n], [theirs, 6n]), payTokens(fake, [address, 7n], [theirs, 8n])],
+      [],
+      [],
+    );
+    expect((await merchant.deposit()).amount_units).toBe("5");
+    expect((await other.deposit()).amount_units).toBe("8");
+    const keys = await DB.prepare("SELECT count(*) AS n FROM deposit_keys WHERE tenant_id IN (?1, ?2)")
+      .bind(merchant.id, other.id)
+      .first("n");
+    expect(keys).toBe(2);
+    await checkBooks(other);
+  });
+
+  it("B125 amounts above 2^53 stay exact through a thousand rows and their sum", async () => {
+    await merchant.watch(address);
+    const units = Array.from({ length: 1_000 }, (_, i) => 1_254_071_346_418_286_654n + BigInt(i));
+    await mineAndPoll(
+      units.slice(0, 500).map((value) => pay(address, value)),
+      units.slice(500).map((value) => pay(address, value)),
+      [],
+      [],
+    );
+    const sum = units.reduce((a, b) => a + b);
+    const [balance] = await merchant.inside((_, sql) => sql.exec("SELECT available FROM balances").toArray());
+    expect(balance?.available).toBe(sum.toString());
+    const [shown] = await merchant.balances();
+    expect(shown?.available.replace(".", "")).toBe(sum.toString().replace(/0+$/, ""));
+    const stored = await merchant.inside((_, sql) => sql.exec("SELECT amount_units FROM deposits").toArray());
+    expect(stored.map((row) => row.amount_units).sort()).toEqual(units.map(String).sort());
+  });
+});
+
+describe("reorganisations", () => {
+  it("a moved log index is the same payment", async () => {
+    await listToken(merchant);
+    const paid = payTokens(TOK, [address, 5n]);
+    const other = payTokens(TOK, [newAddress(), 1n], [newAddress(), 1n]);
+    await merchant.watch(address);
+    await mineAndPoll([other, paid], [], []);
+    const before = await merchant.deposit();
+    chain.reorg(3, [paid, other], [], [], []);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed");
+    const after = await merchant.deposit();
+    expect(after.id).toBe(before.id);
+    expect(after.block_hash).not.toBe(before.block_hash);
+    expect((await status()).counters).toMatchObject({ reorganisations: 1, transfers_replaced: 1 });
+  });
+
+  it("a dropped payment is reverted once", async () => {
+    await confirmed();
+    chain.reorg(3, ...empty(4));
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted");
+    expect((await merchant.balances())[0]).toMatchObject({ available: "0", debt: "0" });
+    await mineAndPoll(...empty(25));
+    expect(await merchant.told()).toBe("pending confirmed reverted");
+  });
+
+  it("a pending payment that vanishes is dropped, and comes back", async () => {
+    const paid = pay(address, ETH);
+    await merchant.watch(address);
+    await mineAndPoll([paid], []);
+    chain.reorg(2, ...empty(3));
+    await poll();
+    expect(await merchant.told()).toBe("pending dropped");
+    await mineAndPoll([paid], [], []);
+    expect(await merchant.told()).toBe("pending dropped pending confirmed");
+  });
+
+  it("B08 orphaned and mined one block later: one revert, one new confirmation", async () => {
+    const paid = await confirmed();
+    chain.reorg(3, [], [], [paid], []);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted pending");
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed");
+    expect(await merchant.deposit()).toMatchObject({ status: "confirmed", epoch: 2, block_height: 43 });
+    expect((await merchant.balances())[0]).toMatchObject({ available: "1" });
+  });
+
+  it("B16 a block replaced without a word about the log that is gone", async () => {
+    await merchant.watch(address);
+    await mineAndPoll([pay(address, ETH)]);
+    chain.reorg(1, []);
+    await poll(2);
+    expect(await merchant.told()).toBe("pending");
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending dropped");
+  });
+
+  it("A-B-A: the key's story alternates and ends where the chain ends", async () => {
+    await confirmed();
+    const without = chain.fork(3);
+    without.grow(4);
+    node.chain = without;
+    await poll();
+    chain.grow(2);
+    node.chain = chain;
+    await poll();
+    without.grow(2);
+    node.chain = without;
+    await poll();
+    chain.grow(2);
+    node.chain = chain;
+    await poll();
+    const round = "confirmed reverted pending";
+    expect(await merchant.told()).toBe(`pending ${round} ${round} confirmed`);
+    expect((await merchant.balances())[0]).toMatchObject({ available: "1" });
+  });
+
+  it("the same key with another amount is a reversal and a new deposit", async () => {
+    const paid = await confirmed();
+    chain.reorg(3, [{ ...paid, value: 3n * ETH }], [], [], []);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed");
+    expect((await merchant.balances())[0]).toMatchObject({ available: "3" });
+    expect(await merchant.deposit()).toMatchObject({ epoch: 2, amount: "3" });
+  });
+
+  it("the same key with another receiver moves between two tenants' books", async () => {
+    const other = await Merchant.signUp();
+    const theirs = newAddress();
+    await other.watch(theirs);
+    const paid = await confirmed();
+    chain.reorg(3, [{ ...paid, to: theirs }], [], [], []);
+    await poll(2);
+    // The key belongs to whom it was credited first: the other tenant is not paid by it, and it is counted.
+    expect(await merchant.told()).toBe("pending confirmed reverted");
+    expect(await other.told()).toBe("");
+    expect((await status()).counters.claims_refused).toBe(1);
+  });
+
+  it("an equal branch proves nothing, a longer one is followed in one commit", async () => {
+    await confirmed();
+    const { version } = await inScanner((_, sql) => sql.exec("SELECT version FROM scanner").one());
+    chain.reorg(3, ...empty(3));
+    await poll(3);
+    expect(await merchant.told()).toBe("pending confirmed");
+    chain.grow(1);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted");
+    const after = await inScanner((_, sql) => sql.exec("SELECT version FROM scanner").one());
+    expect(after.version).toBe(Number(version) + 1);
+  });
+
+  it("a branch that ends before it is longer leaves everything as it was", async () => {
+    await confirmed();
+    chain.reorg(3, ...empty(5));
+    // The head is announced, its block and the one before cannot be had yet.
+    node.on("eth_getBlockByNumber", ([tag, full], honest) => {
+      if (full === true && Number(tag) >= chain.head - 1) return null;
+      return honest();
+    });
+    await poll(3);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect((await status()).scannedTo).toBe(43);
+    node.on("eth_getBlockByNumber", null);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted");
+  });
+
+  it("I4 what was spent already becomes debt, and the next deposit pays it first", async () => {
+    await listToken(merchant);
+    await confirmed(payTokens(TOK, [address, 5_000_000n]));
+    // A withdrawal of 3, as the ledger will know it.
+    await merchant.inside((_, sql) => {
+      sql.exec(
+        `INSERT INTO ledger_entries (journal_id, line, account, network, asset, from_bucket, to_bucket,
+        amount_units, cause_type, cause_id, created_at)
+        VALUES ('jrn_w', 0, 'default', 'local', ?, 'available', 'settled', '3000000', 'withdrawal', 'wd_1', 0)`,
+        TOK,
+      );
+      sql.exec("UPDATE balances SET available = '2000000', settled = '3000000'");
+    });
+    chain.reorg(3, ...empty(4));
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted debt_opened");
+    expect((await merchant.balances())[0]).toMatchObject({ available: "0", settled: "3", debt: "3" });
+    const opened = (await merchant.events()).at(-1);
+    expect(opened).toMatchObject({ subject: "account:default", data: { debt: "3", available: "0" } });
+
+    await mineAndPoll([payTokens(TOK, [address, 1_000_000n]), payTokens(TOK, [address, 4_000_000n])], [], []);
+    expect(await merchant.told()).toBe(
+      "pending confirmed reverted debt_opened pending pending confirmed confirmed debt_cleared",
+    );
+    expect((await merchant.balances())[0]).toMatchObject({ available: "2", debt: "0" });
+  });
+});
+
+describe("between two steps", () => {
+  it("B41 a crash after the scanner's commit: claimed and told by the next instance", async () => {
+    quiet("warn");
+    await merchant.watch(address);
+    const batch = vi.spyOn(Object.getPrototypeOf(DB), "batch").mockRejectedValue(new Error("away"));
+    await mineAndPoll([pay(address, ETH)], [], []);
+    expect(await merchant.told()).toBe("");
+    batch.mockRestore();
+    await evictScanner();
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed");
+  });
+
+  it("B41 a crash after the claim, before the tenant heard", async () => {
+    quiet("warn");
+    await merchant.watch(address);
+    const observe = vi.spyOn(Tenant.prototype, "observe").mockRejectedValue(new Error("Network connection lost."));
+    await mineAndPoll([pay(address, ETH)], [], []);
+    expect(observe).toHaveBeenCalled();
+    observe.mockRestore();
+    await evictScanner();
+    await merchant.evict();
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed");
+  });
+
+  it("B41 the tenant committed and the answer was lost: told again, nothing doubled", async () => {
+    quiet("warn");
+    await merchant.watch(address);
+    const honest = Tenant.prototype.observe;
+    let lost = 0;
+    vi.spyOn(Tenant.prototype, "observe").mockImplementation(async function (this: Tenant, observation) {
+      const observed = await honest.call(this, observation);
+      if (lost++ % 2 === 0) throw new Error("Network connection lost.");
+      return observed;
+    });
+    await mineAndPoll([pay(address, ETH)], [], []);
+    await poll(2);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect(lost).toBe(4);
+  });
+
+  it.each([
+    ["before it applied", false],
+    ["after it applied", true],
+  ])("B133 D1 fails %s: deposits wait, and none is lost or doubled", async (_, applies) => {
+    quiet("warn");
+    await merchant.watch(address);
+    const prototype = Object.getPrototypeOf(DB) as D1Database;
+    const honest = prototype.batch;
+    const batch = vi.spyOn(prototype, "batch").mockImplementation(async function (this: D1Database, list) {
+      if (applies) await honest.call(this, list);
+      throw new Error("D1_ERROR: Network connection lost.");
+    });
+    await mineAndPoll([pay(address, ETH), pay(address, ETH)], [pay(address, ETH)], []);
+    expect(await merchant.told()).toBe("");
+    expect((await status()).lastError).toContain("Network connection lost");
+    batch.mockRestore();
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed pending confirmed pending");
+    await mineAndPoll([]);
+    expect((await merchant.balances())[0]).toMatchObject({ available: "3" });
+  });
+
+  it("a payment that D1 never heard of and a reorganisation took away was never told", async () => {
+    quiet("warn");
+    await merchant.watch(address);
+    const batch = vi.spyOn(Object.getPrototypeOf(DB), "batch").mockRejectedValue(new Error("away"));
+    const [gone, moved] = [pay(address, 1n), pay(address, 2n)];
+    await mineAndPoll([gone, moved], []);
+    chain.reorg(2, [], [moved], []);
+    await poll();
+    batch.mockRestore();
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect(await merchant.deposit()).toMatchObject({ amount_units: "2", block_height: 42 });
+  });
+
+  it("while D1 is away a payment that was told before still comes of age", async () => {
+    quiet("warn");
+    await merchant.watch(address);
+    await mineAndPoll([pay(address, ETH)]);
+    const other = await Merchant.signUp();
+    const theirs = newAddress();
+    await other.watch(theirs);
+    const batch = vi.spyOn(Object.getPrototypeOf(DB), "batch").mockRejectedValue(new Error("away"));
+    await mineAndPoll([pay(theirs, 1n)], []);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect(await other.told()).toBe("");
+    batch.mockRestore();
+    await poll();
+    expect(await other.told()).toBe("pending");
+  });
+
+  it("a key that another tenant holds in D1 is not credited, and counted", async () => {
+    const [ours, theirs] = [pay(address, ETH), pay(address, 2n * ETH)];
+    await merchant.watch(address);
+    await DB.prepare(
+      "INSERT INTO deposit_keys (network, tx_id, transfer_index, tenant_id) VALUES ('local', ?, 'value', 'ten_x')",
+    )
+      .bind(theirs.hash)
+      .run();
+    await mineAndPoll([ours, theirs], [], []);
+    expect(await merchant.deposit()).toMatchObject({ tx_id: ours.hash });
+    expect((await status()).counters).toMatchObject({ claims_new: 1, claims_refused: 1 });
+    await mineAndPoll(...empty(20));
+    expect(await merchant.told()).toBe("pending confirmed settled");
+  });
+
+  it("one tenant that cannot be told delays nobody else, and is told when it is back", async () => {
+    quiet("warn");
+    const other = await Merchant.signUp();
+    const theirs = newAddress();
+    await other.watch(theirs);
+    await merchant.watch(address);
+    const honest = Tenant.prototype.observe;
+    const observe = vi.spyOn(Tenant.prototype, "observe").mockImplementation(async function (
+      this: Tenant,
+      observation,
+    ) {
+      if (observation.added.some((transfer) => transfer.address === theirs)) throw new Error("broken");
+      return honest.call(this, observation);
+    });
+    await mineAndPoll([pay(address, ETH), pay(theirs, ETH)], [], []);
+    expect(await merchant.told()).toBe("pending confirmed");
+    // The alarm keeps its pace.
+    expect(await inScanner((_, __, state) => state.storage.getAlarm())).toBe(time.now + local.pollMs);
+    // Even when what it has to hear falls out of the window meanwhile.
+    await mineAndPoll(...empty(22));
+    observe.mockRestore();
+    await poll();
+    expect(await other.told()).toBe("pending confirmed settled");
+    await checkBooks(other);
+  });
+});
+
+describe("nodes that err", () => {
+  it("a head that steps back proves nothing", async () => {
+    await confirmed();
+    node.lag = 3;
+    await poll(3);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect((await status()).scannedTo).toBe(43);
+    node.lag = 0;
+    await mineAndPoll([]);
+    expect((await status()).scannedTo).toBe(44);
+  });
+
+  it("B01 a head that is announced before its blocks can be had", async () => {
+    await merchant.watch(address);
+    chain.mine([pay(address, ETH)], [], []);
+    node.on("eth_getBlockByNumber", ([tag, full], honest) => (full === true && Number(tag) > 41 ? null : honest()));
+    await poll(3);
+    expect((await status()).scannedTo).toBe(41);
+    expect(await merchant.told()).toBe("pending");
+    node.on("eth_getBlockByNumber", null);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed");
+  });
+
+  it.each([
+    ["B02 empty receipts", "eth_getBlockReceipts", () => []],
+    ["B32 null receipts", "eth_getBlockReceipts", () => null],
+    ["a trace that is not there", "debug_traceBlockByHash", () => []],
+  ])("%s: the block waits, and counts once", async (_, method, fault) => {
+    await listToken(merchant);
+    await merchant.watch(address);
+    node.next(method, 2, fault);
+    await mineAndPoll([payTokens(TOK, [address, 5n])]);
+    expect((await status()).scannedTo).toBe(40);
+    expect(await merchant.told()).toBe("");
+    await poll(2);
+    await mineAndPoll([], []);
+    expect(await merchant.told()).toBe("pending confirmed");
+  });
+
+  it("two nodes, one behind: whichever is further is read, and nothing is taken back", async () => {
+    const late = new ModelNode(chain);
+    late.lag = 2;
+    await serveFrom(node, late);
+    await confirmed();
+    node.down = true;
+    await mineAndPoll([], []);
+    expect((await status()).scannedTo).toBe(43);
+    await mineAndPoll([]);
+    expect((await status()).scannedTo).toBe(44);
+    node.down = false;
+    late.down = true;
+    await mineAndPoll([]);
+    expect((await status()).scannedTo).toBe(47);
+    expect(await merchant.told()).toBe("pending confirmed");
+  });
+
+  it("two nodes on two forks, in turn longer: the books are those of the last one", async () => {
+    await merchant.watch(address);
+    const other = chain.fork(0);
+    await serveFrom(node, new ModelNode(other));
+    const [both, onlyHere, onlyThere] = [pay(address, 1n), pay(address, 10n), pay(address, 100n)];
+    chain.mine([both, onlyHere], [], []);
+    other.mine([], [onlyThere, both], [], []);
+    for (let round = 0; round < 4; round++) {
+      (round % 2 === 0 ? chain : other).grow(2);
+      // A node with nothing new is believed for ten polls before the other one is asked as well.
+      await poll(12);
+    }
+    expect(other.head).toBeGreaterThan(chain.head);
+    const standing = (await merchant.deposits()).filter((d) => d.status === "confirmed").map((d) => d.amount_units);
+    expect(standing.sort()).toEqual(["1", "100"]);
+    const [balance] = await merchant.inside((_, sql) => sql.exec("SELECT available FROM balances").toArray());
+    expect(balance?.available).toBe("101");
+  });
+
+  it("B134 a poll in which everything throws arms the next one", async () => {
+    quiet("warn", "error");
+    await merchant.watch(address);
+    node.down = true;
+    await mineAndPoll([pay(address, ETH)]);
+    vi.spyOn(console, "error");
+    await poll(2);
+    expect((await status()).lastError).toContain("fetch failed");
+    node.down = false;
+    await mineAndPoll([], []);
+    expect(await merchant.told()).toBe("pending confirmed");
+  });
+});

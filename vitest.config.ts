@@ -1,0 +1,74 @@
+/**
+ * Three projects, so that a fast failure is seen first and nothing fights over two cores:
+ *
+ * - `node`: pure code, properties and the house's own rules, on plain Node;
+ * - `workers`: inside workerd, with real D1 and real objects, storage apart for each file;
+ * - `e2e`: the whole service as `npm start` runs it, after the other two, with time to wait for blocks.
+ *
+ * `npm test` sets SLUICE_TEST_REPORT to get the counts as JSON beside the readable report.
+ */
+
+import { fileURLToPath } from "node:url";
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+const report = process.env.SLUICE_TEST_REPORT;
+
+/** Bundled once for the run: read module by module these cost about a second in each test file. */
+const LARGE_LIBRARIES = ["viem", "hono", "@hono/zod-openapi", "zod", "drizzle-orm", "drizzle-orm/durable-sqlite"];
+
+export default defineConfig({
+  test: {
+    reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
+    projects: [
+      {
+        test: {
+          name: "node",
+          include: ["test/{core,property,house}/**/*.test.ts"],
+          testTimeout: 30_000,
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: fileURLToPath(new URL("wrangler.toml", import.meta.url)) },
+            remoteBindings: false,
+            miniflare: {
+              bindings: {
+                KEY_PEPPER: "a pepper for tests alone, 40 characters.",
+                OPERATOR_TOKEN: "an operator token for tests alone, 46 signs...",
+                RPC_LOCAL: "http://127.0.0.1:1",
+                ALLOW_LOCAL_WEBHOOKS: "true",
+                TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))),
+              },
+            },
+          })),
+        ],
+        test: {
+          name: "workers",
+          include: ["test/workers/**/*.test.ts"],
+          setupFiles: ["test/workers/setup.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+          maxWorkers: 2,
+          deps: { optimizer: { ssr: { enabled: true, include: LARGE_LIBRARIES } } },
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["test/support/e2e-setup.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
+  },
+});
