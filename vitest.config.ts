@@ -26,6 +26,7 @@ export default defineConfig({
           name: "node",
           include: ["test/{core,property,house}/**/*.test.ts"],
           testTimeout: 30_000,
+          hookTimeout: 30_000,
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },

@@ -13,11 +13,12 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { readIfThere, writeWhole } from "./data-folder.mjs";
 import { PROJECT, Stop } from "./install.mjs";
-import { probePort } from "./ports.mjs";
+import { listensOn, probePort } from "./ports.mjs";
 
 const HOST = "127.0.0.1";
 const PREFERRED_PORT = 8545;
 const CHAIN_ID = 31337;
+const MAX_PORTS_TRIED = 5;
 const START_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 /** After the last transaction the chain grows by this many blocks, one a second, so that payments settle. */
@@ -29,11 +30,12 @@ const SETTLE_EVERY_MS = 1_000;
  */
 const STATES_IN_MEMORY = 500;
 /**
- * Earlier states are stored too while they are small; they grow with the square of the height. Without
- * them everything comes back after a restart but traces of blocks mined before it.
+ * States of earlier blocks are stored too while the chain is short: they grow with the square of its height,
+ * and anvil answers nobody while it writes them out. Without them all comes back after a restart but what
+ * needs them: `debug_trace*` and reorganisations of blocks that were mined before it. `trace_block` works.
  */
-const HISTORY_UP_TO_BYTES = 750_000;
-const STOP_WITHIN_MS = 2_000;
+const HISTORY_UP_TO_HEIGHT = 100;
+const STOP_WITHIN_MS = 2_500;
 
 /** The anvil of this platform itself, without npm's wrapper, which would leave it running when killed. */
 export function anvilBinary() {
@@ -60,30 +62,35 @@ export async function startLocalChain(folder, environment) {
   const kept = join(home, "state.json.gz");
   const load = unpack(kept, join(home, "state.json"));
 
-  const port = await choosePort();
-  const args = ["--host", HOST, "--port", String(port), "--chain-id", String(CHAIN_ID), "--quiet"];
-  args.push("--prune-history", String(STATES_IN_MEMORY));
-  if (load !== null) args.push("--load-state", load);
-  const child = spawn(anvilBinary(), args, {
-    detached: true,
-    stdio: ["ignore", "ignore", "pipe"],
-    env: environment,
-    cwd: home,
-  });
-  const chain = followChild(child, port, kept);
   try {
-    await chain.ready();
-    await chain.keep();
+    for (let attempt = 1; ; attempt++) {
+      const port = await choosePort(attempt === 1 ? PREFERRED_PORT : 0);
+      const chain = spawnChain(port, home, kept, load, environment);
+      try {
+        await chain.ready();
+        await chain.keep();
+      } catch (error) {
+        await chain.end();
+        // Somebody took the port between our look and anvil's.
+        if (attempt < MAX_PORTS_TRIED && /address already in use/i.test(error.message)) continue;
+        throw error;
+      }
+      chain.follow();
+      return {
+        running: { url: chain.url, pid: chain.pid, kept },
+        url: chain.url,
+        ended: chain.ended,
+        stop: chain.stop,
+      };
+    }
   } catch (error) {
-    await chain.stop();
+    if (error instanceof Stop) throw error;
     throw new Stop(
       `The local chain did not start: ${error.message}. If it cannot read its state, move ${folder.path} away as a whole: a new chain under old data looks like a reorganisation.`,
     );
   } finally {
     if (load !== null) rmSync(load, { force: true });
   }
-  chain.follow();
-  return { running: { url: chain.url, pid: child.pid, kept }, url: chain.url, ended: chain.ended, stop: chain.stop };
 }
 
 /**
@@ -96,7 +103,7 @@ export async function startLocalChain(folder, environment) {
  * @param {RunningChain} chain
  */
 export async function endAbandonedChain({ url, pid, kept }) {
-  await Promise.race([storeState(url, kept, false).catch(() => {}), pause(STOP_WITHIN_MS)]);
+  await Promise.race([storeState(url, kept).catch(() => {}), pause(STOP_WITHIN_MS)]);
   try {
     process.kill(pid, "SIGKILL");
   } catch {
@@ -104,12 +111,10 @@ export async function endAbandonedChain({ url, pid, kept }) {
   }
 }
 
-/** @returns {Promise<number>} bytes stored */
-async function storeState(url, kept, withHistory) {
-  const state = await rpc(url, "anvil_dumpState", [withHistory]);
-  const bytes = Buffer.from(state.slice(2), "hex");
-  writeWhole(kept, bytes);
-  return bytes.length;
+async function storeState(url, kept) {
+  const height = Number(await rpc(url, "eth_blockNumber", []));
+  const state = await rpc(url, "anvil_dumpState", [height <= HISTORY_UP_TO_HEIGHT]);
+  writeWhole(kept, Buffer.from(state.slice(2), "hex"));
 }
 
 /** anvil reads its state as plain JSON only. */
@@ -126,22 +131,25 @@ function unpack(kept, plain) {
   }
 }
 
-async function choosePort() {
-  const preferred = await probePort(HOST, PREFERRED_PORT);
-  if ("port" in preferred) return preferred.port;
-  const any = await probePort(HOST, 0);
-  if ("port" in any) return any.port;
-  throw new Stop(`No port for the local chain: ${any.refused}.`);
+async function choosePort(preferred) {
+  for (const port of preferred === 0 ? [0] : [preferred, 0]) {
+    const probe = await probePort(HOST, port);
+    if ("port" in probe) return probe.port;
+  }
+  throw new Stop("No port is free for the local chain.");
 }
 
-function followChild(child, port, kept) {
+function spawnChain(port, home, kept, load, environment) {
+  const args = ["--host", HOST, "--port", String(port), "--chain-id", String(CHAIN_ID), "--quiet"];
+  args.push("--prune-history", String(STATES_IN_MEMORY));
+  if (load !== null) args.push("--load-state", load);
+  const stdio = ["ignore", "ignore", "pipe"];
+  const child = spawn(anvilBinary(), args, { detached: true, stdio, env: environment, cwd: home });
   const url = `http://${HOST}:${port}`;
   let stopping = false;
   let says = "";
   let keptHead = "";
-  let withHistory = true;
-  let storingMs = 0;
-  let following = Promise.resolve();
+  let storing = Promise.resolve();
   child.stderr.on("data", (chunk) => {
     says = (says + chunk).slice(-1_000);
   });
@@ -154,18 +162,24 @@ function followChild(child, port, kept) {
 
   const head = () => rpc(url, "eth_getBlockByNumber", ["latest", false]);
 
+  async function isAnswering() {
+    if (listensOn(child.pid, port)) {
+      const answers = await head().then(
+        () => true,
+        () => false,
+      );
+      if (answers) return true;
+    }
+    await pause(25);
+    return false;
+  }
+
   async function ready() {
     const until = Date.now() + START_WITHIN_MS;
     for (;;) {
-      const died = await Promise.race([
-        exited,
-        head().then(
-          () => null,
-          () => pause(25).then(() => ""),
-        ),
-      ]);
-      if (died === null) return;
-      if (died !== "") throw new Error(died);
+      const died = await Promise.race([exited, isAnswering()]);
+      if (died === true) return;
+      if (died !== false) throw new Error(died);
       if (Date.now() > until) throw new Error(`no answer on ${url} within ${START_WITHIN_MS / 1000} s`);
     }
   }
@@ -179,11 +193,13 @@ function followChild(child, port, kept) {
     return true;
   }
 
-  async function store() {
-    const from = Date.now();
-    const bytes = await storeState(url, kept, withHistory);
-    if (bytes > HISTORY_UP_TO_BYTES) withHistory = false;
-    storingMs = Date.now() - from;
+  /** One after the other, so that an older state never replaces a newer one. */
+  function store() {
+    storing = storing.then(
+      () => storeState(url, kept),
+      () => storeState(url, kept),
+    );
+    return storing;
   }
 
   async function follow() {
@@ -204,16 +220,19 @@ function followChild(child, port, kept) {
       } catch {
         // Busy mining, or ended: then `ended` says so. The next look tries again.
       }
-      // anvil answers nobody else while it writes its state out.
-      await pause(Math.max(LOOK_EVERY_MS, 3 * storingMs));
+      await pause(LOOK_EVERY_MS);
     }
   }
 
   async function stop() {
     stopping = true;
     // Once more, for what changes without a block: a balance that was set, a time that was moved.
-    const stored = following.then(store).catch(() => {});
-    await Promise.race([stored, exited, pause(STOP_WITHIN_MS)]);
+    await Promise.race([store().catch(() => {}), exited, pause(STOP_WITHIN_MS)]);
+    await end();
+  }
+
+  async function end() {
+    stopping = true;
     child.kill("SIGKILL");
     await exited;
   }
@@ -221,16 +240,7 @@ function followChild(child, port, kept) {
   const ended = exited.then((reason) =>
     stopping ? new Promise(() => {}) : new Stop(`The local chain ended unexpectedly: ${reason}.`),
   );
-  return {
-    url,
-    ended,
-    ready,
-    keep,
-    stop,
-    follow: () => {
-      following = follow();
-    },
-  };
+  return { url, pid: child.pid, ended, ready, keep, stop, end, follow: () => void follow() };
 }
 
 /**

@@ -117,7 +117,7 @@ async function claimPort(host, wanted) {
   );
 }
 
-const DEV_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cfffB92266";
+const DEV_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const ADDRESS = "0x00000000000000000000000000000000000a11ce";
 
 function greeting(url, chainUrl, folder) {

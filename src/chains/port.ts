@@ -41,6 +41,10 @@ export interface Reading {
   readonly stopped: Stopped | null;
   /** Whether coins sent by contracts were seen in these blocks. `off`: the network does not ask for them. */
   readonly internal: "traced" | "untraced" | "off";
+  /** Token payments that count for less than their log says, since less arrived. */
+  readonly shortTransfers: number;
+  /** Token payments taken by their log alone: the node could not tell the receiver's balance. */
+  readonly unweighedTransfers: number;
   /** Transfer-like logs of listed contracts that do not have the standard form and were not credited. */
   readonly irregularLogs: number;
 }

@@ -15,8 +15,7 @@ export type ParsedAmount =
 export function parseAmount(text: string, decimals: number): ParsedAmount {
   if (text.length > MAX_CHARS) return { ok: false, reason: "too_large" };
   const match = GRAMMAR.exec(text);
-  // `$` also matches before a final line feed.
-  if (!match || text.endsWith("\n")) return { ok: false, reason: "not_decimal" };
+  if (!match) return { ok: false, reason: "not_decimal" };
   const fraction = match[2] ?? "";
   if (fraction.length > decimals) return { ok: false, reason: "too_many_decimals" };
   const units = BigInt((match[1] ?? "") + fraction.padEnd(decimals, "0"));

@@ -307,8 +307,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
   }
 
   #report(what: string, fault: unknown): void {
-    console.error(
-      `webhook endpoint ${this.ctx.id}: ${what}: ${fault instanceof Error ? fault.message : String(fault)}`,
-    );
+    const error = fault instanceof Error ? fault.message : String(fault);
+    console.error(JSON.stringify({ at: "webhook endpoint", object: String(this.ctx.id), what, error }));
   }
 }

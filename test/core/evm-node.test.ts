@@ -13,6 +13,7 @@ import {
 import { EvmNode } from "../../src/chains/evm/node.ts";
 import { encodeReceipt, receiptsRoot } from "../../src/chains/evm/receipts-root.ts";
 import { parseReceipt } from "../../src/chains/evm/records.ts";
+import { encodeBytes, encodeList, encodeNumber } from "../../src/chains/evm/rlp.ts";
 import { Span } from "../../src/chains/evm/span.ts";
 import { readSymbol } from "../../src/chains/evm/token.ts";
 import {
@@ -187,6 +188,28 @@ describe("bloom", () => {
     expect(bloomMayHoldTransfer(bloomOf([transferLog(TOK, STRANGER, 1n)]), [STRANGER.replace("5e", "5f")])).toBe(false);
     expect(bloomMayHoldTransfer(EMPTY_BLOOM, [TOK])).toBe(false);
   });
+});
+
+describe("rlp", () => {
+  const show = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString("hex")}`;
+
+  it.each([0, 1, 2, 54, 55, 56, 57, 255, 256, 257, 65_535, 65_536])(
+    "encodes %d bytes, alone and in a list",
+    (length) => {
+      const bytes = new Uint8Array(length).fill(0x81);
+      expect(show(encodeBytes(bytes))).toBe(toRlp(bytes, "hex"));
+      expect(show(encodeList([encodeBytes(bytes)]))).toBe(toRlp([bytes], "hex"));
+    },
+  );
+
+  it.each([0, 1, 0x7f, 0x80, 0xff, 0x100, 30_000_000, Number.MAX_SAFE_INTEGER])("encodes the number %d", (value) => {
+    expect(show(encodeNumber(value))).toBe(toRlp(value === 0 ? "0x" : evenHex(value)));
+  });
+
+  function evenHex(value: number): `0x${string}` {
+    const digits = value.toString(16);
+    return `0x${digits.length % 2 ? "0" : ""}${digits}`;
+  }
 });
 
 describe("receipt encoding", () => {

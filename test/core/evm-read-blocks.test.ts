@@ -302,10 +302,10 @@ describe("what a node must show", () => {
     expect(fake.calls.map((call) => call.method)).toEqual(["eth_getBlockByNumber", "eth_getBlockByNumber"]);
   });
 
-  it("asks for headers in one request and for all receipts in another", async () => {
+  it("asks for headers in one request, for all receipts in another, and weighs all receivers in a third", async () => {
     const fake = new FakeNode(chainOf([pays(W, 1n)], [pays(W, 2n)], [pays(W, 3n)]));
     expect((await read(fake)).transfers).toHaveLength(3);
-    expect(fake.bodies.map((body) => (body as unknown[]).length)).toEqual([3, 3]);
+    expect(fake.bodies.map((body) => (body as unknown[]).length)).toEqual([3, 3, 6]);
   });
 
   it("proves receipts of unknown types by count, order and bloom, and lets Polygon's extra one pass uncredited", async () => {

@@ -341,6 +341,20 @@ describe("one truth per block", () => {
     expect(amounts(await read(fake))).toEqual(expected(30));
   });
 
+  it("reads through its receipts a block that holds the contract's other logs and is said to hold a Transfer", async () => {
+    const chain = longChain(3);
+    const approval = {
+      ...transferLog(TOK, W, 9n),
+      topics: [word("0xa99"), ...transferLog(TOK, W, 9n).topics.slice(1)],
+    };
+    const block = chain.mine([{ to: TOK, logs: [approval] }]);
+    const fake = new FakeNode(chain);
+    const [own] = block.receipts.flatMap((receipt) => receipt.logs as Json[]);
+    fake.on("eth_getLogs", (_, honest) => [...(honest() as Json[]), { ...own, ...transferLog(TOK, W, 9n) }]);
+    const reading = await read(fake);
+    expect([amounts(reading), reading.stopped]).toEqual([[3], null]);
+  });
+
   it("asks for whole blocks of receipts where many of one block are wanted", async () => {
     const chain = new FakeChain();
     chain.mine(Array.from({ length: 30 }, (_, i) => pays(i + 1)));

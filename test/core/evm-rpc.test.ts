@@ -106,6 +106,22 @@ describe("batches", () => {
     expect(results((await rpc.together(echoes(3))).answers)).toEqual([0, 1, 2]);
   });
 
+  it("learns from calls that belong together that a provider takes no batches, not from a call that is too heavy", async () => {
+    const refusal = () => new Response("too much", { status: 413 });
+    const batchless = fakeNode();
+    batchless.raw = (body) => (Array.isArray(body) ? refusal() : null);
+    const one = await overHttp(batchless);
+    for (let i = 0; i < 2; i++) expect(results((await one.together(echoes(3))).answers)).toEqual([0, 1, 2]);
+    expect(sizes(batchless)).toEqual([3, 1, 1, 1, 1, 1, 1]);
+
+    const touchy = fakeNode();
+    touchy.raw = (body) => (JSON.stringify(body).includes("heavy") ? refusal() : null);
+    const other = await overHttp(touchy);
+    expect(results((await other.together([echo("heavy"), echo(1)])).answers)).toEqual(["failed", 1]);
+    expect(results((await other.batch(echoes(5))).answers)).toEqual([0, 1, 2, 3, 4]);
+    expect(sizes(touchy)).toEqual([2, 1, 1, 5]);
+  });
+
   it("does not hammer a provider that is out of order", async () => {
     for (const broken of [
       () => Response.json({ jsonrpc: "2.0", id: null, error: { code: -32603, message: "internal error" } }),

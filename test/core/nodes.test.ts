@@ -12,7 +12,15 @@ const T0 = 1_700_000_000_000;
 
 function stub(name: string, chainId: () => Promise<number> = async () => 31_337) {
   const calls: string[] = [];
-  const reading = { blocks: [], transfers: [], stopped: null, internal: "off" as const, irregularLogs: 0 };
+  const reading = {
+    blocks: [],
+    transfers: [],
+    stopped: null,
+    internal: "off" as const,
+    irregularLogs: 0,
+    shortTransfers: 0,
+    unweighedTransfers: 0,
+  };
   const node: ChainNode = {
     name,
     async tip() {

@@ -287,7 +287,6 @@ describe("what only looks like a payment", () => {
   it("B23: two hundred transfers of nothing leave no trace", async () => {
     const { address } = await shop.watch({ network: "local" });
     const lookalike = freshAddress();
-    const before = [(await shop.events()).length, shop.consumer.requests()];
     const hashes = await inOneBlock(async () => {
       const sent: Hex[] = [];
       for (let i = 0; i < 200; i++) {
@@ -301,7 +300,9 @@ describe("what only looks like a payment", () => {
     const last = await local.chain.receipt(hashes.at(-1) as Hex);
     expect([last.status, last.logs.length]).toEqual(["0x1", 1]);
     await rest();
-    expect([(await shop.events()).length, shop.consumer.requests()]).toEqual(before);
+    expect(await paidTo(shop, address)).toEqual([]);
+    const told = JSON.stringify([await shop.events(), shop.consumer.events]);
+    expect([address, lookalike, ...hashes].filter((text) => told.includes(text))).toEqual([]);
   });
 
   it("B26: a token that answers false moves nothing", async () => {
@@ -339,7 +340,7 @@ describe("what only looks like a payment", () => {
     expect(await paidTo(other, b.address)).toEqual([]);
   });
 
-  it("B24: of a token that takes a fee, the log to the address counts and the log to the sink does not", async () => {
+  it("B24: of a token that takes a fee, what arrived counts, whether or not a log says so", async () => {
     const told: string[][] = [];
     for (const [symbol, oneLog] of [
       ["TAX", false],
@@ -352,10 +353,10 @@ describe("what only looks like a payment", () => {
       const { logs } = await tax.send("transfer", [address, 100_000_000n]);
       expect([logs.length, await tax.read("balanceOf", [address])]).toEqual([oneLog ? 1 : 2, 98_000_000n]);
       await local.chain.mine(2);
-      await expectExact(local, [shop], { unlike: ["TAX", "TAXQ"] });
+      await expectExact(local, [shop]);
       told.push((await paidTo(shop, address)).map(brief));
     }
-    expect(told).toEqual([["100 TAX log:0 confirmed"], ["100 TAXQ log:0 confirmed"]]);
+    expect(told).toEqual([["98 TAX log:0 confirmed"], ["98 TAXQ log:0 confirmed"]]);
   });
 });
 
@@ -403,6 +404,7 @@ describe("addresses and policies", () => {
     await local.chain.pay(past, 4_000n);
     await local.chain.mine(30);
     await local.chain.pay(from, 50_000n);
+    await rest();
     const late = await shop.watch({ network: "local", address: from, startHeight: Number(blockNumber), held: 1n });
     const onlyNew = await shop.watch({ network: "local", address: past, held: 4_000n });
     expect(late.watched_from).toBe(Number(blockNumber));
@@ -417,7 +419,7 @@ describe("addresses and policies", () => {
       address: freshAddress(),
       start_height: height + 1_000,
     });
-    expect([refused.status, refused.body]).toMatchObject([409, { code: "invalid_range" }]);
+    expect([refused.status, refused.body]).toMatchObject([422, { code: "invalid_range" }]);
   });
 
   it("asks for as many confirmations as the tenant's policy has for the amount", async () => {
@@ -522,6 +524,7 @@ describe("reading again", () => {
     const height = await local.chain.height();
     const live = (await shop.deposits({ network: "local" })).length;
     const report = await shop.backfill("local", 0, height);
+    console.log((await shop.deposits()).filter((d) => !(before[1] as DepositView[]).some((b) => b.id === d.id)), shop.watched.filter((w) => w.held > 0n));
     // One payment lies before its address was to count from: it is found, and still not this tenant's.
     expect(report).toMatchObject({
       status: "done",

@@ -83,11 +83,44 @@ it("is the same after kill -9, half a second after its last block", async () => 
   expect(await everything(await start())).toEqual(before);
 });
 
+it("is the same when it is long, then without the states that debug traces need", async () => {
+  const long = await start();
+  await long.mine(255);
+  const payer = await deploy(long, "Payer", []);
+  const { blockNumber, blockHash } = await payer.send("pay", [[PAYEE], 7n], 7n);
+  const seen = (chain: Chain) =>
+    Promise.all([
+      chain.rpc("eth_getBlockByNumber", ["0x1", true]),
+      chain.rpc("eth_getBlockByNumber", [blockNumber, true]),
+      chain.rpc("eth_getBlockReceipts", [blockNumber]),
+      chain.rpc("trace_block", [blockNumber]),
+    ]);
+  const before = await seen(long);
+  expect(JSON.stringify(before[3])).toContain('"traceAddress":[0]');
+  await running?.stop();
+  const after = await start();
+  expect(await seen(after)).toEqual(before);
+  const traces = await after.rpc("debug_traceBlockByHash", [blockHash, { tracer: "callTracer" }]);
+  expect(JSON.stringify(traces)).toContain("Resource not found");
+});
+
 it("keeps a balance that was set without a block, over an orderly end", async () => {
   const chain = await start();
   await chain.rpc("anvil_setBalance", [PAYEE, "0x2a"]);
   await running?.stop();
   expect(await (await start()).rpc("eth_getBalance", [PAYEE, "latest"])).toBe("0x2a");
+});
+
+it("takes a port of its own when several start at once", async () => {
+  const folders = Array.from({ length: 4 }, (_, i) => join(path, String(i)));
+  const started = await Promise.all(folders.map((at) => startLocalChain({ path: at, environment: {} }, process.env)));
+  try {
+    expect(new Set(started.map(({ url }) => url)).size).toBe(4);
+    await Promise.all(started.map(({ url }, i) => chainAt(url).mine(i + 1)));
+    expect(await Promise.all(started.map(({ url }) => chainAt(url).height()))).toEqual([1, 2, 3, 4]);
+  } finally {
+    await Promise.all(started.map((chain) => chain.stop()));
+  }
 });
 
 it("never begins anew over a state that it cannot read", async () => {

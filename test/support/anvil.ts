@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { anvilBinary } from "../../scripts/local-chain.mjs";
+import { listensOn } from "../../scripts/ports.mjs";
 import { atExit } from "./at-exit.ts";
 import { freePort } from "./ports.ts";
 
@@ -15,7 +16,7 @@ export type Hex = `0x${string}`;
 
 /** anvil's first accounts, unlocked, 10,000 ETH each. */
 export const DEV_ACCOUNTS = [
-  "0xf39Fd6e51aad88F6F4ce6aB8827279cfffB92266",
+  "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
   "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
   "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
@@ -89,7 +90,7 @@ export async function startAnvil(args: readonly string[] = []): Promise<Anvil> {
   };
   const forget = atExit(sweep);
   const chain = chainAt(`http://127.0.0.1:${port}`);
-  await untilAnswering(chain, child);
+  await untilAnswering(chain, child, port);
   return {
     ...chain,
     port,
@@ -156,7 +157,7 @@ export function hex(value: bigint | number): Hex {
   return `0x${value.toString(16)}`;
 }
 
-async function untilAnswering(chain: Chain, child: ChildProcess): Promise<void> {
+async function untilAnswering(chain: Chain, child: ChildProcess, port: number): Promise<void> {
   let says = "";
   child.stderr?.on("data", (chunk) => {
     says += chunk;
@@ -164,6 +165,7 @@ async function untilAnswering(chain: Chain, child: ChildProcess): Promise<void> 
   const until = Date.now() + START_WITHIN_MS;
   for (;;) {
     try {
+      if (!listensOn(child.pid ?? 0, port)) throw new Error("another program answers");
       await chain.rpc("eth_chainId");
       return;
     } catch {

@@ -84,36 +84,59 @@ async function againstChain(
   const problems: string[] = [];
   const keys = new Set(deposits.map((d) => `${d.network} ${d.tx_id} ${d.transfer_index}`));
   if (keys.size !== deposits.length) problems.push(`${deposits.length} deposits under ${keys.size} keys`);
-  for (const { address, held } of merchant.watched.filter((watched) => watched.network === id)) {
-    for (const { symbol, contract } of assets.filter(
-      (asset) => asset.network === id && !unlike.includes(asset.symbol),
-    )) {
-      const holds =
-        contract === null
-          ? BigInt(await chain.rpc<Hex>("eth_getBalance", [address, "latest"])) - held
-          : await tokensOf(chain, contract, address);
-      const told = sum(live.filter((d) => d.address === address && d.asset === symbol));
-      if (told !== holds) problems.push(`${address} received ${holds} ${symbol}, deposits say ${told}`);
-    }
-  }
-  for (const { tx_id, block_height, block_hash } of live) {
-    const receipt = await chain.rpc<{ blockHash: Hex; blockNumber: Hex; status: Hex } | null>(
-      "eth_getTransactionReceipt",
-      [tx_id],
+  const counted = assets.filter(({ network, symbol }) => network === id && !unlike.includes(symbol));
+  const pairs = merchant.watched
+    .filter((watched) => watched.network === id)
+    .flatMap(({ address, held }) =>
+      counted.map(({ symbol, contract }) => ({ address, symbol, contract, held: contract === null ? held : 0n })),
     );
-    const stands =
-      receipt?.status === "0x1" && receipt.blockHash === block_hash && Number(receipt.blockNumber) === block_height;
-    if (!stands)
-      problems.push(
-        `${tx_id} does not stand in ${block_height} ${block_hash}: ${JSON.stringify(receipt?.blockNumber ?? null)}`,
-      );
+  const holdings = await askAll<Hex>(
+    chain,
+    pairs.map(({ address, contract }) => holdingOf(address, contract)),
+  );
+  const toldOf = Map.groupBy(live, ({ address, asset }) => `${address} ${asset}`);
+  for (const [i, { address, symbol, held }] of pairs.entries()) {
+    const received = BigInt(holdings[i] ?? 0) - held;
+    const told = sum(toldOf.get(`${address} ${symbol}`) ?? []);
+    if (told !== received) problems.push(`${address} received ${received} ${symbol}, deposits say ${told}`);
+  }
+  type Mined = { blockHash: Hex; blockNumber: Hex; status: Hex } | null;
+  const receipts = await askAll<Mined>(
+    chain,
+    live.map(({ tx_id }) => ["eth_getTransactionReceipt", [tx_id]]),
+  );
+  for (const [i, { tx_id, block_height, block_hash }] of live.entries()) {
+    const mined = receipts[i] ?? null;
+    if (mined?.status === "0x1" && mined.blockHash === block_hash && Number(mined.blockNumber) === block_height)
+      continue;
+    problems.push(`${tx_id} does not stand in ${block_height} ${block_hash}: ${JSON.stringify(mined?.blockNumber)}`);
   }
   return problems;
 }
 
-async function tokensOf(chain: Chain, contract: string, address: string): Promise<bigint> {
-  const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
-  return BigInt(await chain.rpc<Hex>("eth_call", [{ to: contract, data }, "latest"]));
+type Question = readonly [method: string, params: readonly unknown[]];
+
+function holdingOf(address: string, contract: string | null): Question {
+  if (contract === null) return ["eth_getBalance", [address, "latest"]];
+  // balanceOf(address)
+  return ["eth_call", [{ to: contract, data: `0x70a08231${address.slice(2).padStart(64, "0")}` }, "latest"]];
+}
+
+/** In one request. @throws Error with the node's message */
+async function askAll<T>(chain: Chain, questions: readonly Question[]): Promise<T[]> {
+  if (questions.length === 0) return [];
+  const response = await fetch(chain.url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(questions.map(([method, params], id) => ({ jsonrpc: "2.0", id, method, params }))),
+  });
+  const items = (await response.json()) as { id: number; result: T; error?: { message: string } }[];
+  const results = new Array<T>(questions.length);
+  for (const { id, result, error } of items) {
+    if (error !== undefined) throw new Error(`${questions[id]?.[0]}: ${error.message}`);
+    results[id] = result;
+  }
+  return results;
 }
 
 /** What may follow an event of a deposit, "" being the beginning. Confirmed and reverted alternate (I1). */

@@ -4,6 +4,7 @@
 
 import type { Interest, Reading } from "../port.ts";
 import type { NodeAccess } from "./access.ts";
+import { weighBlocks } from "./arrivals.ts";
 import { evidenceOf, keepListed } from "./block-evidence.ts";
 import { bloomMayHoldTransfer, EMPTY_BLOOM } from "./bloom.ts";
 import { Cut } from "./cut.ts";
@@ -41,7 +42,7 @@ export async function readBlocks(access: NodeAccess, from: number, to: number, i
       cut.at("inconsistent", height, `${access.rpc.name}: ${known.length} logs by hash, ${listed.length} in receipts`);
     }
   };
-  return settle(findings, interest, fetchFacts, cut);
+  return weighBlocks(access, await settle(findings, interest, fetchFacts, cut), findings.logs);
 }
 
 /**

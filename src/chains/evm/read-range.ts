@@ -6,6 +6,7 @@
 
 import type { BlockRef, Interest, Reading } from "../port.ts";
 import { type NodeAccess, PARALLEL_REQUESTS } from "./access.ts";
+import { weighRange } from "./arrivals.ts";
 import { keepListed } from "./block-evidence.ts";
 import { bloomMayHold, bloomMayHoldTransfer, TRANSFER_TOPIC } from "./bloom.ts";
 import { Cut } from "./cut.ts";
@@ -52,7 +53,8 @@ export async function readRange(access: NodeAccess, from: number, to: number, in
     facts,
     traced: internal?.traced ?? ("off" as const),
   };
-  return settle(findings, interest, (wanted) => fetchFacts(range, wanted), cut);
+  const reading = await settle(findings, interest, (wanted) => fetchFacts(range, wanted), cut);
+  return weighRange(access, reading, findings.logs);
 }
 
 /**

@@ -61,6 +61,8 @@ export async function settle(
     transfers: found.map(({ transfer }) => transfer).filter((transfer) => cut.keeps(transfer.height)),
     stopped: cut.stopped,
     internal: findings.traced,
+    shortTransfers: 0,
+    unweighedTransfers: 0,
     irregularLogs: findings.logs.filter((log) => cut.keeps(log.height) && formOf(log) === "irregular").length,
   };
 }
@@ -127,11 +129,14 @@ function confirmed(hit: Candidate, facts: TxFacts, ref: BlockRef, logsFound: num
 /** Where the log stands in its receipt. Null when it does not stand there word for word. */
 function ordinalOf(log: Log, facts: TxFacts): number | null {
   for (const [ordinal, own] of facts.transfers) {
-    if (own.logIndex !== log.logIndex) continue;
-    const same = own.address === log.address && own.data === log.data && own.topics.join() === log.topics.join();
-    return same ? ordinal : null;
+    if (own.logIndex === log.logIndex) return own === log || saysSame(own, log) ? ordinal : null;
   }
   return null;
+}
+
+function saysSame(a: Log, b: Log): boolean {
+  if (a.address !== b.address || a.data !== b.data || a.topics.length !== b.topics.length) return false;
+  return a.topics.every((topic, i) => topic === b.topics[i]);
 }
 
 /** How many logs were found of each of these transactions. */

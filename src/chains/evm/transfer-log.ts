@@ -21,10 +21,18 @@ export function isListedTransfer(log: Log, contracts: ReadonlySet<string>): bool
   return log.topics[0] === TRANSFER_TOPIC && contracts.has(log.address);
 }
 
+/** Sender of a payment, canonical. */
+export function senderOf(log: Log): string {
+  return addressIn(log.topics[1]);
+}
+
 /** Receiver of a payment, canonical. */
 export function receiverOf(log: Log): string {
-  const topic = log.topics[2];
-  if (topic === undefined) throw new Error("a payment names its receiver in the third topic");
+  return addressIn(log.topics[2]);
+}
+
+function addressIn(topic: string | undefined): string {
+  if (topic === undefined) throw new Error("a payment names its sender and receiver in the second and third topic");
   return `0x${topic.slice(CLEAN_TOPIC.length)}`;
 }
 

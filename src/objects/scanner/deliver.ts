@@ -51,7 +51,8 @@ async function tell(s: ScannerContext, mark: TenantMark): Promise<boolean> {
     let observed = await soon(tenantOf(s, mark.tenantId).observe(observation));
     if (observed.kind === "acknowledged" && observed.version > observation.version) return riseAbove(s, observed);
     if (observed.kind === "whole_needed") {
-      observed = await soon(tenantOf(s, mark.tenantId).observe(compose(s, needsWhole(s, mark))));
+      const base = isAhead(mark, observed.version) ? { ...mark, ackedVersion: observed.version } : needsWhole(s, mark);
+      observed = await soon(tenantOf(s, mark.tenantId).observe(compose(s, base)));
     }
     if (observed.kind === "whole_needed") throw new Error("the whole was sent, and the whole is asked for again");
     const { version, nextHeight, nextFinalized } = observed;
@@ -87,7 +88,15 @@ function riseAbove(s: ScannerContext, { version, head }: { version: number; head
   return false;
 }
 
-/** The tenant holds another version than we thought: it gets everything that may still change. */
+/**
+ * The tenant committed what we sent and its answer was lost. Nothing after the version it acknowledged was
+ * let go here, so the difference from where it really stands is still at hand.
+ */
+function isAhead(mark: TenantMark, version: number): boolean {
+  return mark.ackedVersion !== null && version > mark.ackedVersion;
+}
+
+/** The tenant stands before what it acknowledged: restored from an older copy. It gets all that may still change. */
 function needsWhole(s: ScannerContext, mark: TenantMark): TenantMark {
   const now = tenantById(s.db, mark.tenantId) ?? mark;
   const keptFrom = now.dirty === 1 ? now.keptFrom : (stateOf(s).windowFrom ?? 0);

@@ -171,10 +171,21 @@ function countReading(
   state: ScannerState,
   parent: BlockRef,
 ): void {
+  const total = (of: (reading: Reading) => number) => readings.reduce((sum, reading) => sum + of(reading), 0);
   countUp(
     s.db,
     "irregular_logs",
-    readings.reduce((sum, reading) => sum + reading.irregularLogs, 0),
+    total((reading) => reading.irregularLogs),
+  );
+  countUp(
+    s.db,
+    "transfers_short_of_their_log",
+    total((reading) => reading.shortTransfers),
+  );
+  countUp(
+    s.db,
+    "transfers_not_weighed",
+    total((reading) => reading.unweighedTransfers),
   );
   if (state.scannedTo !== null && parent.height < state.scannedTo) {
     countUp(s.db, "reorganisations", 1);

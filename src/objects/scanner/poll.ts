@@ -5,6 +5,7 @@
  */
 
 import {
+  type BlockRef,
   ChainFault,
   type ChainNode,
   type ChainTip,
@@ -49,11 +50,13 @@ export async function poll(s: ScannerContext): Promise<boolean> {
   const candidates = s.nodes.candidates(startedAt);
   let answered = false;
   let more = false;
+  const heads: BlockRef[] = [];
   for (const node of candidates) {
     const askedAt = s.now();
     try {
       const tip = await node.tip();
-      noteHead(s, tip);
+      heads.push(tip.head);
+      noteHead(s, tip.head);
       const steps = await readOn(s, node, tip, candidates, startedAt);
       const latencyMs = s.now() - askedAt;
       if (steps === "doubtful") s.nodes.report(node, { kind: "stopped", reason: "not_known", latencyMs }, s.now());
@@ -68,6 +71,11 @@ export async function poll(s: ScannerContext): Promise<boolean> {
       s.memory.lastError = error.message;
       s.nodes.report(node, { kind: "failed", latencyMs: s.now() - askedAt }, s.now());
     }
+  }
+  // Every node was asked, and none has what one claimed before: that was no head.
+  if (heads.length === candidates.length && heads.length > 0) {
+    s.memory.head = null;
+    for (const head of heads) noteHead(s, head);
   }
   if (answered) {
     s.memory.lastOkAt = s.now();
@@ -192,6 +200,6 @@ function mayLag(s: ScannerContext, tip: ChainTip): boolean {
   return s.now() - (s.memory.lastAdvanceAt ?? 0) > QUIET_POLLS * s.network.pollMs;
 }
 
-function noteHead(s: ScannerContext, tip: ChainTip): void {
-  if (s.memory.head === null || tip.head.height > s.memory.head.height) s.memory.head = tip.head;
+function noteHead(s: ScannerContext, head: BlockRef): void {
+  if (s.memory.head === null || head.height > s.memory.head.height) s.memory.head = head;
 }

@@ -3,7 +3,7 @@
  * and an ended watch still counts inside the reorganisation window.
  */
 
-import { ChainFault } from "../../chains/port.ts";
+import { ChainFault, type ChainNode, type ChainTip } from "../../chains/port.ts";
 import { derivedId } from "../../core/ids.ts";
 import { type Outcome, refuse } from "../../core/refusal.ts";
 import { earliestJobDue, insertJob, pendingNotices, unreadFrom } from "../../store/scanner/job-store.ts";
@@ -31,8 +31,12 @@ export async function watch(
     if (!started.ok) return started;
   }
   if (request.startHeight !== null && request.startHeight > knownHead(s)) {
-    const detail = `start_height ${request.startHeight} is above the head, ${knownHead(s)}.`;
-    return refuse("invalid_range", detail, { errors: [{ path: "start_height", message: "above the chain's head" }] });
+    const head = await freshHead(s);
+    if (!head.ok) return head;
+    if (request.startHeight > head.value) {
+      const detail = `start_height ${request.startHeight} is above the head, ${head.value}.`;
+      return refuse("invalid_range", detail, { errors: [{ path: "start_height", message: "above the chain's head" }] });
+    }
   }
 
   // From here on without an await: what is read is what is written to.
@@ -148,18 +152,35 @@ export function isActive(s: ScannerContext): boolean {
   );
 }
 
-async function start(s: ScannerContext): Promise<Outcome<number>> {
+function start(s: ScannerContext): Promise<Outcome<number>> {
+  return firstAnswer(s, async (node, tip) => {
+    const height = await startAtHead(s, node, tip);
+    if (height !== null) s.memory.head = tip.head;
+    return height;
+  });
+}
+
+/** The chain's height now, as far as any node shows it. */
+function freshHead(s: ScannerContext): Promise<Outcome<number>> {
+  return firstAnswer(s, async (_node, tip) => {
+    if (s.memory.head === null || tip.head.height > s.memory.head.height) s.memory.head = tip.head;
+    return knownHead(s);
+  });
+}
+
+/** Asks node after node for its tip until `take` makes something of one. */
+async function firstAnswer(
+  s: ScannerContext,
+  take: (node: ChainNode, tip: ChainTip) => Promise<number | null>,
+): Promise<Outcome<number>> {
   let detail = "no node is configured";
   for (const node of s.nodes.candidates(s.now())) {
     const askedAt = s.now();
     try {
       const tip = await node.tip();
-      const height = await startAtHead(s, node, tip);
+      const height = await take(node, tip);
       s.nodes.report(node, { kind: "answered", latencyMs: s.now() - askedAt, head: tip.head.height }, s.now());
-      if (height !== null) {
-        s.memory.head = tip.head;
-        return { ok: true, value: height };
-      }
+      if (height !== null) return { ok: true, value: height };
       detail = `${node.name} does not show a linked chain`;
     } catch (error) {
       if (!(error instanceof ChainFault)) throw error;

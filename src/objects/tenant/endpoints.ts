@@ -50,7 +50,10 @@ export async function createEndpoint(
 ): Promise<Done<EndpointView>> {
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
-  if (use.kind === "replay") return replayed(c, use.objectId);
+  if (use.kind === "replay") {
+    const made = endpointById(c.db, use.objectId);
+    return made === undefined ? notFound("webhook endpoint") : { ...(await shown(c, tenantId, made)), replayed: true };
+  }
   const refused = refusedTarget(c, input.url);
   if (refused !== null) return refused;
   if (countEndpoints(c.db) >= MAX_ENDPOINTS) {
@@ -75,9 +78,14 @@ export async function createEndpoint(
     insertEndpoint(c.db, row);
     bindKey(c.db, idempotency, row.id);
   });
+  return { ...(await shown(c, tenantId, row)), created: true };
+}
+
+/** With its secret if the object makes it now: a first try may have ended before it did. */
+async function shown(c: TenantContext, tenantId: string, row: Omit<EndpointRow, "seq">) {
   const { secret } = await endpointOf(c.env, row.id).configure(configOf(tenantId, row));
   const view = toEndpointView(row);
-  return { ok: true, value: secret === null ? view : { ...view, secret }, created: true };
+  return { ok: true, value: secret === null ? view : { ...view, secret } } as const;
 }
 
 export async function patchEndpoint(
@@ -219,11 +227,6 @@ export async function pageOfDeliveries(
 
 function configOf(tenantId: string, row: Pick<EndpointRow, "id" | "url">) {
   return { tenantId, endpointId: row.id, url: row.url, apiVersion: API_VERSION };
-}
-
-function replayed(c: TenantContext, id: string): Done<EndpointView> {
-  const row = endpointById(c.db, id);
-  return row === undefined ? notFound("webhook endpoint") : { ok: true, value: toEndpointView(row), replayed: true };
 }
 
 function refusedTarget(c: TenantContext, url: string): { ok: false; refusal: Refusal } | null {

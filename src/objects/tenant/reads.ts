@@ -106,9 +106,11 @@ async function headsOf(c: TenantContext, rows: readonly DepositRow[]): Promise<M
 }
 
 function queryOf(c: TenantContext, filter: DepositFilter): DepositQuery {
-  const { asset, address, ...rest } = filter;
+  const { asset, address, tx_id: txId, ...rest } = filter;
   return {
     ...rest,
+    // Hashes are kept in lower case, however they are written.
+    ...(txId === undefined ? {} : { tx_id: txId.toLowerCase() }),
     ...(asset === undefined ? {} : { assets: assetsNamed(c, asset, filter.network) }),
     ...(address === undefined ? {} : { address: canonical(address) }),
   };
