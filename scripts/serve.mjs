@@ -12,7 +12,12 @@ import { unstable_startWorker } from "wrangler";
 import { PROJECT } from "./install.mjs";
 import { endAbandonedChain } from "./local-chain.mjs";
 
-process.once("message", serve);
+process.once("message", (settings) =>
+  serve(settings).catch((error) => {
+    console.error((error.cause ?? error).message);
+    process.exit(1);
+  }),
+);
 
 async function serve({ host, port, persist, bindings, chain }) {
   let worker = null;

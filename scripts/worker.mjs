@@ -15,6 +15,7 @@ const MIGRATIONS = join(PROJECT, "migrations");
 const READY_WITHIN_MS = 60_000;
 /** A service that answers but refuses to be healthy for this long has a reason that waiting does not cure. */
 const UNHEALTHY_FOR_MS = 3_000;
+const LOG_LINES_SHOWN = 5;
 const STOP_WITHIN_MS = 2_000;
 const CRON = "* * * * *";
 const CRON_EVERY_MS = 60_000;
@@ -146,9 +147,7 @@ export function startWorker(folder, { host, port, bindings, chain }) {
     try {
       await healthy(url);
     } catch (reason) {
-      throw new Stop(
-        `The service does not become ready: ${reason.message}${early.length === 0 ? "" : `\n${messageOf(early.at(-1))}`}`,
-      );
+      throw new Stop(`The service does not become ready: ${reason.message}\n${lastMessages(early)}`.trim());
     }
     const held = early;
     early = null;
@@ -182,13 +181,16 @@ async function healthy(url) {
   }
 }
 
-/** The sentence of a log line that is JSON. */
-function messageOf(line) {
-  try {
-    return JSON.parse(line).message ?? line;
-  } catch {
-    return line;
-  }
+/** The last log lines, each once, as sentences where they are JSON. */
+function lastMessages(lines) {
+  const messages = lines.map((line) => {
+    try {
+      return JSON.parse(line).message ?? line;
+    } catch {
+      return line;
+    }
+  });
+  return [...new Set(messages)].slice(-LOG_LINES_SHOWN).join("\n");
 }
 
 /** The problem document's sentence where there is one. */

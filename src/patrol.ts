@@ -4,7 +4,7 @@
  */
 
 import { type Env, readSettings } from "./env.ts";
-import { clearEndpointWait, overdueEndpointWaits } from "./store/d1/waits.ts";
+import { clearEndpointWait, overdueEndpointWaits, recordEndpointWait } from "./store/d1/waits.ts";
 
 const ENDPOINTS_PER_ROUND = 100;
 
@@ -21,8 +21,14 @@ export async function patrol(env: Env, now: number): Promise<void> {
 
 async function patrolEndpoints(env: Env, now: number): Promise<void> {
   for (const { endpointId, dueAt } of await overdueEndpointWaits(env.DB, now, ENDPOINTS_PER_ROUND)) {
-    await env.WEBHOOK_ENDPOINT.get(env.WEBHOOK_ENDPOINT.idFromName(endpointId)).patrol();
-    // Cleared after the look, and only this wait: one that was recorded meanwhile stays.
-    await clearEndpointWait(env.DB, endpointId, dueAt);
+    try {
+      await env.WEBHOOK_ENDPOINT.get(env.WEBHOOK_ENDPOINT.idFromName(endpointId)).patrol();
+      // Cleared after the look, and only this wait: one that was recorded meanwhile stays.
+      await clearEndpointWait(env.DB, endpointId, dueAt);
+    } catch (error) {
+      // It stays listed, last: the next minute looks again.
+      console.error(JSON.stringify({ at: "patrol", endpoint: endpointId, error: String(error) }));
+      await recordEndpointWait(env.DB, endpointId, now);
+    }
   }
 }

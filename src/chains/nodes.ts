@@ -43,8 +43,10 @@ function newNode(settings: NetworkSettings, provider: ProviderSettings): ChainNo
 
 export class ChainNodes {
   readonly #members: readonly Member[];
+  readonly #wantsTraces: boolean;
 
-  constructor(network: Pick<NetworkSettings, "id" | "chainId">, nodes: readonly ChainNode[]) {
+  constructor(network: Pick<NetworkSettings, "id" | "chainId" | "internal">, nodes: readonly ChainNode[]) {
+    this.#wantsTraces = network.internal;
     if (nodes.length === 0) throw new Error(`network ${network.id} has no node`);
     this.#members = nodes.map((node) => ({ node: new VerifiedNode(network, node), health: newHealth(0), head: null }));
   }
@@ -53,7 +55,7 @@ export class ChainNodes {
   candidates(now: number): readonly ChainNode[] {
     const usable = this.#members.filter((member) => member.node.refusal === null);
     const order = ranking(
-      usable.map((member) => member.health),
+      usable.map(({ node, health }) => ({ health, isIncomplete: this.#wantsTraces && node.lacksTraces })),
       now,
     );
     return order.flatMap((place) => usable[place]?.node ?? []);
@@ -93,6 +95,10 @@ class VerifiedNode implements ChainNode {
 
   get refusal(): string | null {
     return this.#refusal;
+  }
+
+  get lacksTraces(): boolean {
+    return this.#node.lacksTraces ?? false;
   }
 
   async tip(): ReturnType<ChainNode["tip"]> {

@@ -32,12 +32,13 @@ export interface Interest {
 export interface Reading {
   /**
    * Headers read, ascending from the height asked for, each the parent of the next. May be shorter
-   * than asked, even empty: then `stopped` says why. Every listed height is completely read.
+   * than asked: `stopped` says why, or is null when this is as much as is read in one go; then there is
+   * one at least, and callers go on after the last. Every listed height is completely read.
    */
   readonly blocks: readonly BlockRef[];
   /** Transfers to watched receivers in exactly these blocks, in chain order. Amounts above zero only. */
   readonly transfers: readonly Transfer[];
-  /** Why the reading ended before the height asked for; null when it is complete. */
+  /** What kept the reading from going on; null when nothing did. */
   readonly stopped: Stopped | null;
   /** Whether coins sent by contracts were seen in these blocks. `off`: the network does not ask for them. */
   readonly internal: "traced" | "untraced" | "off";
@@ -58,6 +59,8 @@ export type Stopped =
 export interface ChainNode {
   /** Host of the provider, without path, query or credentials: safe to log. */
   readonly name: string;
+  /** Whether it is known by now to offer no traces. Absent: its family has none. */
+  readonly lacksTraces?: boolean;
   /** @throws ChainFault */
   tip(): Promise<ChainTip>;
   /** Headers alone, ascending, linked; a shorter list when the node does not have them all. @throws ChainFault */
@@ -70,7 +73,7 @@ export interface ChainNode {
   /**
    * Reads a long final range: headers in batches, logs in ranges that split on any limit. Every header is
    * linked, and a block whose bloom contradicts the answer is read through its receipts. The node must
-   * show that it has `to`. At most `MAX_BLOCKS_PER_RANGE` heights. @throws ChainFault
+   * show that it has `to`. At most `MAX_BLOCKS_PER_RANGE` heights, of which it may read fewer at a time. @throws ChainFault
    */
   readRange(from: number, to: number, interest: Interest): Promise<Reading>;
   /** Symbol and decimals as the contract states them, or null when there is no such token. @throws ChainFault */

@@ -36,6 +36,8 @@ const LATENCY_WEIGHT = 0.2;
 /** Latency counts in steps, so that jitter between equals does not swap them at every poll. */
 const LATENCY_STEP_MS = 250;
 const MAX_LATENCY_MS = 10_000;
+/** One slip of a node that offers everything does not outweigh what the other never shows; two in a row do. */
+const INCOMPLETE = 1.5;
 
 export function newHealth(now: number): NodeHealth {
   return { faults: 0, lag: 0, latencyMs: null, at: now };
@@ -69,9 +71,18 @@ export function penalty(health: NodeHealth, now: number): number {
   return faults + 0.25 * Math.max(0, lag - FREE_LAG) + 0.1 * latencySteps;
 }
 
-/** Places of the given healths, best first; equals stay in the order in which they were configured. */
-export function ranking(healths: readonly NodeHealth[], now: number): number[] {
-  const scored = healths.map((health, place) => ({ place, penalty: penalty(health, now) }));
+export interface Standing {
+  readonly health: NodeHealth;
+  /** Known not to offer all that its network asks for. */
+  readonly isIncomplete: boolean;
+}
+
+/** Places of the given nodes, best first; equals stay in the order in which they were configured. */
+export function ranking(standings: readonly Standing[], now: number): number[] {
+  const scored = standings.map(({ health, isIncomplete }, place) => ({
+    place,
+    penalty: penalty(health, now) + (isIncomplete ? INCOMPLETE : 0),
+  }));
   return scored.sort((a, b) => a.penalty - b.penalty || a.place - b.place).map(({ place }) => place);
 }
 

@@ -14,10 +14,11 @@ import { migrateScannerDb, openScannerDb, type ScannerDb } from "../store/scanne
 import { earliestJobDue } from "../store/scanner/job-store.ts";
 import { allCounters, readState } from "../store/scanner/state-store.ts";
 import type { ScannerApi, ScannerStatus, WatchRequest } from "./api.ts";
+import { isActive } from "./scanner/active.ts";
 import { freshMemory, type Memory, type ScannerContext, stateOf } from "./scanner/context.ts";
 import { resume } from "./scanner/halt.ts";
 import { poll } from "./scanner/poll.ts";
-import { isActive, listToken, scannedTo, startBackfill, unwatch, watch } from "./scanner/watch.ts";
+import { listToken, scannedTo, startBackfill, unwatch, watch } from "./scanner/watch.ts";
 
 const RPC_TIMEOUT_MS = 10_000;
 const MAX_BACKOFF_MS = 15_000;
@@ -48,8 +49,8 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
   }
 
   async unwatch(tenantId: string, address: string): Promise<void> {
-    const s = this.#open();
-    if (s !== null) unwatch(s, tenantId, address);
+    const network = readSettings(this.env).knownNetworks.get(this.#name());
+    if (network !== undefined) unwatch({ db: this.#db, network }, tenantId, address);
   }
 
   async scannedTo(tenantId: string, addresses: readonly string[]): Promise<Record<string, number>> {

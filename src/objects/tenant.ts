@@ -65,6 +65,7 @@ export class Tenant extends DurableObject<Env> implements TenantApi, TenantPeerA
   readonly #c: TenantContext;
   readonly #rates = new RequestRates();
   #followUp: Promise<boolean> | null = null;
+  #followAgain = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -73,7 +74,10 @@ export class Tenant extends DurableObject<Env> implements TenantApi, TenantPeerA
       storage: ctx.storage,
       db,
       env,
-      settings: readSettings(env),
+      // Read when needed: settings that are refused must not keep the alarm from re-arming.
+      get settings() {
+        return readSettings(env);
+      },
       now: () => this.clock(),
       random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
       addressTurns: new Turns(),
@@ -85,7 +89,8 @@ export class Tenant extends DurableObject<Env> implements TenantApi, TenantPeerA
 
   async observe(observation: Observation): Promise<Observed> {
     const { observed, wroteEvents } = observe(this.#c, this.#id(), observation);
-    if (wroteEvents) this.#followUpSoon();
+    // Also when nothing was written: whatever an earlier follow-up left, or a lost alarm, is looked after here.
+    if (wroteEvents || hasToHandOff(this.#c)) this.#followUpSoon();
     return observed;
   }
 
@@ -130,6 +135,7 @@ export class Tenant extends DurableObject<Env> implements TenantApi, TenantPeerA
           createdAt,
           expiresAt: null,
           revokedAt: null,
+          replacedAt: null,
         });
       });
     }
@@ -353,24 +359,43 @@ export class Tenant extends DurableObject<Env> implements TenantApi, TenantPeerA
     void this.ctx.storage.setAlarm(this.clock() + FOLLOW_UP_MS);
   }
 
-  /** One run at a time; a run that finds another going waits for it and looks once more. */
-  async #follow(): Promise<boolean> {
-    while (this.#followUp !== null) await this.#followUp.catch(() => false);
-    const run = this.#followOnce();
-    this.#followUp = run;
-    try {
-      return await run;
-    } finally {
-      if (this.#followUp === run) this.#followUp = null;
-    }
+  /** One run at a time; whoever asks while it goes on makes it look once more at its end. */
+  #follow(): Promise<boolean> {
+    this.#followAgain = true;
+    this.#followUp ??= this.#followAll().finally(() => {
+      this.#followUp = null;
+    });
+    return this.#followUp;
   }
 
+  async #followAll(): Promise<boolean> {
+    let complete = false;
+    while (this.#followAgain) {
+      this.#followAgain = false;
+      complete = await this.#followOnce();
+    }
+    return complete;
+  }
+
+  /** Each step by itself: one that cannot be done now does not keep the others from being done. */
   async #followOnce(): Promise<boolean> {
-    const handed = await handOff(this.#c, this.#id());
-    await releaseDeleted(this.#c, this.#id());
-    await endpoints.closeDeleted(this.#c);
-    await handOverBackfills(this.#c, this.#id());
-    return handed;
+    const c = this.#c;
+    const steps = [
+      () => handOff(c),
+      () => releaseDeleted(c, this.#id()),
+      () => endpoints.closeDeleted(c),
+      () => handOverBackfills(c, this.#id()),
+    ];
+    let complete = true;
+    for (const step of steps) {
+      try {
+        if ((await step()) === false) complete = false;
+      } catch (error) {
+        complete = false;
+        console.warn(JSON.stringify({ at: "tenant follow-up", error: String(error) }));
+      }
+    }
+    return complete;
   }
 
   async #serve<T>(caller: Caller, scope: Scope, work: () => Done<T> | Promise<Done<T>>): Promise<Answer<T>> {

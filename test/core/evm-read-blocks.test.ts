@@ -433,7 +433,7 @@ describe("internal payments", () => {
     const fake = new FakeNode(chainOf([{ to: PAYER, frames: [call(W, 5n)] }]));
     const node = nodeOf(fake);
     for (const [code, message] of [
-      [-32000, "execution timeout"],
+      [-32000, "internal error"],
       [-32005, "rate limit"],
     ] as const) {
       fake.on("debug_traceBlockByHash", () => {

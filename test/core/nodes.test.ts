@@ -5,9 +5,9 @@ import { ChainNodes, createChainNodes } from "../../src/chains/nodes.ts";
 import { ChainFault, type ChainNode } from "../../src/chains/port.ts";
 import { afterOutcome, type NodeHealth, newHealth, penalty, ranking } from "../../src/core/health.ts";
 import type { NetworkSettings } from "../../src/core/network.ts";
-import { FakeChain, FakeNode } from "../support/fake-rpc.ts";
+import { FakeChain, FakeNode, STRANGER } from "../support/fake-rpc.ts";
 
-const LOCAL = { id: "local", chainId: 31_337 };
+const LOCAL = { id: "local", chainId: 31_337, internal: true };
 const T0 = 1_700_000_000_000;
 
 function stub(name: string, chainId: () => Promise<number> = async () => 31_337) {
@@ -117,6 +117,19 @@ describe("candidates", () => {
     expect(names(nodes, now)).toEqual(["honest", "liar"]);
   });
 
+  it("put a node without traces after one that may have them, where they are asked for", () => {
+    const inOrder = (internal: boolean) =>
+      new ChainNodes({ ...LOCAL, internal }, [{ ...stub("a").node, lacksTraces: true }, stub("b").node]);
+    expect(names(inOrder(true), T0)).toEqual(["b", "a"]);
+    expect(names(inOrder(false), T0)).toEqual(["a", "b"]);
+    // One slip does not bring it forward; a node that fails again and again is no help.
+    const nodes = inOrder(true);
+    nodes.report(at(nodes, "b", T0), failed, T0);
+    expect(names(nodes, T0)).toEqual(["b", "a"]);
+    nodes.report(at(nodes, "b", T0), failed, T0);
+    expect(names(nodes, T0)).toEqual(["a", "b"]);
+  });
+
   it("refuses a report about a node that is not its own", () => {
     const nodes = new ChainNodes(LOCAL, [stub("a").node]);
     expect(() => nodes.report(stub("a").node, failed, T0)).toThrow(/not one of this network/);
@@ -187,6 +200,22 @@ describe("createChainNodes", () => {
     expect(fake.calls[0]?.method).toBe("eth_chainId");
   });
 
+  it("turns to the second provider once the first is found to have no traces", async () => {
+    const chain = new FakeChain();
+    chain.mine([{ to: STRANGER }]);
+    const [without, having] = [new FakeNode(chain).lacks("debug_traceBlockByHash"), new FakeNode(chain)];
+    const through: typeof fetch = (input, init) =>
+      (String(input).includes("one.test") ? without : having).fetch(input, init);
+    // The chain id of the imaginary chain.
+    const local = { ...settings, chainId: 0x7a69 };
+    const urls = ["https://one.test", "https://two.test"];
+    const nodes = createChainNodes({ settings: local, urls, fetch: through, timeoutMs: 1_000 });
+    const interest = { contracts: new Set<string>(), native: false, internal: true, watched: () => new Set<string>() };
+    const read = async () => (await nodes.candidates(T0)[0]?.readBlocks(1, 1, interest))?.internal;
+    expect([await read(), await read()]).toEqual(["untraced", "traced"]);
+    expect(names(nodes, T0)).toEqual(["two.test", "one.test"]);
+  });
+
   it("refuses a URL that is none without showing it, and a network without nodes", () => {
     const make = (urls: string[]) => () => createChainNodes({ settings, urls, fetch, timeoutMs: 1_000 });
     expect(make(["not a url with a secret"])).toThrow(/could not be parsed/);
@@ -235,8 +264,10 @@ describe("health", () => {
   });
 
   it("ranks with equals in their order", () => {
-    const good = newHealth(T0);
-    expect(ranking([having(good, "failed"), good, good], T0)).toEqual([1, 2, 0]);
+    const good = { health: newHealth(T0), isIncomplete: false };
+    const bad = { ...good, health: having(good.health, "failed") };
+    expect(ranking([bad, good, good], T0)).toEqual([1, 2, 0]);
+    expect(ranking([{ ...good, isIncomplete: true }, bad, good], T0)).toEqual([2, 1, 0]);
     expect(ranking([], T0)).toEqual([]);
   });
 });

@@ -21,8 +21,8 @@ import { type Consumer, startConsumer } from "./consumer.ts";
 import type { ApiAnswer, Service } from "./service.ts";
 
 export interface Watched extends AddressView {
-  /** Base units of the native coin it held before it was watched. */
-  readonly held: bigint;
+  /** Base units of the native coin it received and was not to be credited with: they came before the watch. */
+  held: bigint;
 }
 
 export interface WatchRequest {

@@ -23,14 +23,20 @@ export interface Faults {
   readonly refuse?: (calls: readonly Call[]) => { readonly status: number; readonly body: string } | null;
   /** What is asked instead. */
   readonly rewrite?: (call: Call) => Call;
-  /** URL of the node that answers this call; by default the proxy's own. */
-  readonly route?: (call: Call) => string | null;
+  /** URL of the node that answers this call of a request; by default the proxy's own. */
+  readonly route?: (call: Call, request: RequestFacts) => string | null;
   /** A reply without asking any node. */
   readonly instead?: (call: Call) => Reply | null;
   /** What becomes of a node's reply on its way. */
   readonly amend?: (call: Call, reply: Reply) => Reply;
   /** What becomes of a batch's items on their way. */
   readonly shape?: (items: readonly Item[]) => readonly Item[];
+}
+
+export interface RequestFacts {
+  /** 1 for the first that came. */
+  readonly number: number;
+  readonly calls: readonly Call[];
 }
 
 export interface Held {
@@ -76,7 +82,7 @@ export async function startRpcProxy(): Promise<RpcProxy> {
       response.writeHead(refused?.status ?? 503).end(refused?.body ?? "no backend");
       return;
     }
-    const items = await answer(calls, script, node);
+    const items = await answer(calls, script, node, requests);
     const shaped = Array.isArray(body) ? (script.shape?.(items) ?? items) : items[0];
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(shaped));
   }
@@ -127,7 +133,7 @@ interface RpcRequest extends Call {
 }
 
 /** In the calls' order, whatever the nodes' was. */
-async function answer(requests: readonly RpcRequest[], script: Faults, node: string): Promise<Item[]> {
+async function answer(requests: readonly RpcRequest[], script: Faults, node: string, number: number): Promise<Item[]> {
   const items = new Array<Item>(requests.length);
   const byNode = new Map<string, { place: number; call: Call }[]>();
   for (const [place, request] of requests.entries()) {
@@ -137,7 +143,7 @@ async function answer(requests: readonly RpcRequest[], script: Faults, node: str
       items[place] = { jsonrpc: "2.0", id: request.id, ...made };
       continue;
     }
-    const url = script.route?.(call) ?? node;
+    const url = script.route?.(call, { number, calls: requests }) ?? node;
     byNode.set(url, [...(byNode.get(url) ?? []), { place, call }]);
   }
   for (const [url, asked] of byNode) {

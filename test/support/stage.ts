@@ -64,8 +64,14 @@ export async function startStage(networks: Readonly<Record<string, NetworkOverri
   const proxies = new Map<string, RpcProxy>();
   for (const id of Object.keys(settings)) proxies.set(id, await startRpcProxy());
   const urls = [...proxies].map(([id, proxy]) => [`RPC_${id.toUpperCase().replaceAll("-", "_")}`, proxy.url]);
+  const closeProxies = async () => {
+    for (const proxy of proxies.values()) await proxy.close();
+  };
   const service = await startService({
     environment: { ...Object.fromEntries(urls), NETWORKS: JSON.stringify(settings) },
+  }).catch(async (error: unknown) => {
+    await closeProxies();
+    throw error;
   });
   const operatorToken = service.operatorToken;
   const merchants: Merchant[] = [];
@@ -121,7 +127,8 @@ export async function startStage(networks: Readonly<Record<string, NetworkOverri
     ],
     async stop() {
       await service.stop();
-      for (const closing of [...proxies.values(), ...merchants]) await closing.close();
+      await closeProxies();
+      for (const merchant of merchants) await merchant.close();
       for (const chain of chains) await chain.stop();
     },
   };

@@ -140,6 +140,40 @@ describe("the line", () => {
     await checkBooks(other);
   });
 
+  it("B28 a node without traces: what contracts send is not seen, and the network says so", async () => {
+    node.on("debug_traceBlockByHash", () => {
+      throw new Error("the method debug_traceBlockByHash does not exist/is not available");
+    });
+    await merchant.watch(address);
+    expect((await merchant.network()).native_transfers.internal).toBe("unknown");
+    await mineAndPoll([payThrough(newAddress(), { to: address, value: 5n }), pay(address, 7n)]);
+    expect((await merchant.deposit()).amount_units).toBe("7");
+    expect((await merchant.network()).native_transfers).toEqual({ own_value: true, internal: "untraced" });
+  });
+
+  it("the chain's own tag: confirmed and settled when it says so, and reading waits for one that stands still", async () => {
+    Object.assign(local, { finality: "tag", reorgWindow: 10 });
+    node.finalized = 38;
+    await merchant.watch(address);
+    await mineAndPoll([pay(address, ETH)], ...empty(6));
+    expect(await merchant.told()).toBe("pending");
+    expect(await merchant.deposit()).toMatchObject({ confirmations: 7, confirmations_required: null });
+    node.finalized = 40;
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending");
+    node.finalized = 41;
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending confirmed settled");
+    expect((await merchant.network()).finalized).toBe(41);
+    // Nothing above the tag is let go of: the window holds up to four times its length, and no more.
+    chain.grow(60);
+    await poll(3);
+    expect(await status()).toMatchObject({ windowFrom: 42, scannedTo: 81, status: "lagging" });
+    node.finalized = 100;
+    await poll(2);
+    expect(await status()).toMatchObject({ windowFrom: 101, scannedTo: chain.head, status: "ok" });
+  });
+
   it("B125 amounts above 2^53 stay exact through a thousand rows and their sum", async () => {
     await merchant.watch(address);
     const units = Array.from({ length: 1_000 }, (_, i) => 1_254_071_346_418_286_654n + BigInt(i));
@@ -467,6 +501,10 @@ describe("between two steps", () => {
     chain.grow(22);
     await poll();
     observe.mockRestore();
+    // It is left alone for a while, a minute at the most.
+    await mineAndPoll([], []);
+    expect(await other.told()).toBe("");
+    time.now += 60_000;
     await mineAndPoll([], []);
     expect(await other.told()).toBe("pending confirmed settled");
     await checkBooks(other);
@@ -501,14 +539,21 @@ describe("nodes that err", () => {
     ["B02 empty receipts", "eth_getBlockReceipts", () => []],
     ["B32 null receipts", "eth_getBlockReceipts", () => null],
     ["a trace that is not there", "debug_traceBlockByHash", () => []],
+    [
+      "an error",
+      "eth_getBlockByNumber",
+      () => {
+        throw new Error("internal error");
+      },
+    ],
   ])("%s: the block waits, and counts once", async (_, method, fault) => {
     await listToken(merchant);
     await merchant.watch(address);
-    node.next(method, 2, fault);
+    node.next(method, 4, fault);
     await mineAndPoll([payTokens(TOK, [address, 5n])]);
     expect((await status()).scannedTo).toBe(40);
     expect(await merchant.told()).toBe("");
-    await poll(2);
+    await poll(4);
     await mineAndPoll([], []);
     expect(await merchant.told()).toBe("pending confirmed");
   });

@@ -11,6 +11,7 @@ import type { BalanceView, DepositView, EventView, LedgerEntryView, NetworkView,
 import { type Env, readSettings } from "../../src/env.ts";
 import type { ChainScanner, Tenant } from "../../src/index.ts";
 import type { ScannerStatus } from "../../src/objects/api.ts";
+import type { EnabledNetwork } from "../../src/settings.ts";
 import { ModelChain, ModelNode, serveNodes, type Tx } from "./model-chain.ts";
 
 const { default: worker } = exports as unknown as { default: Fetcher };
@@ -47,6 +48,21 @@ export async function serveFrom(...nodes: ModelNode[]): Promise<void> {
     Object.assign(networks.get("local") ?? {}, { urls });
   });
   await evictScanner();
+}
+
+/** The operator takes the network's URL away. @returns how to put it back */
+export async function switchOff(): Promise<() => Promise<void>> {
+  const networks = () =>
+    inScanner(
+      (object) => readSettings((object as unknown as { env: Env }).env).networks as Map<string, EnabledNetwork>,
+    );
+  const before = (await networks()).get("local");
+  (await networks()).delete("local");
+  await evictScanner();
+  return async () => {
+    if (before !== undefined) (await networks()).set("local", before);
+    await evictScanner();
+  };
 }
 
 export function scanner(): DurableObjectStub<ChainScanner> {

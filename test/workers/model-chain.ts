@@ -157,6 +157,7 @@ export class ModelNode {
   finalized: number | null = null;
   readonly tokens = new Map<string, { readonly symbol: string; readonly decimals: number }>();
   readonly #faults = new Map<string, Fault>();
+  #held: { readonly method: string; readonly gate: Gate } | null = null;
 
   constructor(chain: ModelChain) {
     this.chain = chain;
@@ -172,6 +173,17 @@ export class ModelNode {
   next(method: string, times: number, fault: Fault): void {
     let left = times;
     this.on(method, (params, honest) => (left-- > 0 ? fault(params, honest) : honest()));
+  }
+
+  /** Keeps back every answer to a method until the gate is opened. */
+  hold(method: string): Gate {
+    this.#held = { method, gate: new Gate() };
+    return this.#held.gate;
+  }
+
+  async answer(body: string): Promise<Response> {
+    if (this.#held !== null && body.includes(`"${this.#held.method}"`)) await this.#held.gate.pass();
+    return this.respond(body);
   }
 
   respond(body: string): Response {
@@ -207,7 +219,7 @@ export class ModelNode {
       case "debug_traceBlockByHash":
         return this.#trace(this.#visible(this.chain.byHash(first)));
       case "eth_call":
-        return this.#call(first as { to: string; data: string });
+        return this.#call(first as { to: string; data: string }, second as { blockHash: string } | string);
       default:
         throw new Error(`the method ${method} does not exist/is not available`);
     }
@@ -250,12 +262,50 @@ export class ModelNode {
     });
   }
 
-  #call({ to, data }: { to: string; data: string }): string {
+  /** decimals(), symbol(), and balanceOf(address) as the token's logs add up to it. */
+  #call({ to, data }: { to: string; data: string }, at: { blockHash: string } | string): string {
     const token = this.tokens.get(to);
     if (token === undefined) return "0x";
+    if (data.startsWith("0x70a08231")) {
+      const block = typeof at === "string" ? undefined : this.#visible(this.chain.byHash(at.blockHash));
+      if (block === undefined) throw new Error("header not found");
+      const holder = word(`0x${data.slice(-40)}`);
+      const logs = this.chain.logs(0, block.height).filter((log) => log.address === to);
+      const units = logs.reduce((sum, { topics, data }) => {
+        const [, from, receiver] = topics as string[];
+        const value = BigInt(data === "0x" ? 0 : String(data));
+        return sum + (receiver === holder ? value : 0n) - (from === holder ? value : 0n);
+      }, 0n);
+      return word(quantity(units));
+    }
     if (data === "0x313ce567") return word(quantity(token.decimals));
     const bytes = Array.from(token.symbol, (char) => char.charCodeAt(0).toString(16).padStart(2, "0")).join("");
     return `${word("0x20")}${word(quantity(token.symbol.length)).slice(2)}${bytes.padEnd(64, "0")}`;
+  }
+}
+
+/**
+ * Where one side waits for the other. By looking, not by a shared promise: in workerd a promise belongs to
+ * the request that made it, and does not wake another one reliably.
+ */
+export class Gate {
+  #waiting = false;
+  #open = false;
+
+  async pass(): Promise<void> {
+    this.#waiting = true;
+    while (!this.#open) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  /** Comes back when somebody waits at the gate. */
+  async reached(): Promise<void> {
+    await vi.waitFor(() => {
+      if (!this.#waiting) throw new Error("nobody has come to the gate");
+    });
+  }
+
+  open(): void {
+    this.#open = true;
   }
 }
 
@@ -270,7 +320,7 @@ export function serveNodes(nodes: Readonly<Record<string, ModelNode>>): void {
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const node = nodes[new URL(String(input)).origin];
     if (node === undefined || node.down) throw new TypeError("fetch failed");
-    return node.respond(String(init?.body));
+    return node.answer(String(init?.body));
   });
 }
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { BackfillView } from "../../src/core/views.ts";
 import type { Env } from "../../src/env.ts";
 import service, { Tenant } from "../../src/index.ts";
+import { claimDeposits } from "../../src/store/d1/claims.ts";
 import {
   call,
   chain,
@@ -26,9 +27,10 @@ import {
   serveFrom,
   startLine,
   status,
+  switchOff,
   time,
 } from "./line.ts";
-import { ModelNode, newAddress, pay, payTokens, shown, type Tx } from "./model-chain.ts";
+import { Gate, ModelNode, newAddress, pay, payTokens, shown, type Tx } from "./model-chain.ts";
 
 let merchant: Merchant;
 let address: string;
@@ -233,8 +235,7 @@ describe("windows of any size", () => {
     Object.assign(local, { reorgWindow: 3_000 });
     chain.grow(3_100);
     await merchant.watch(address);
-    // It begins with one range of headers, and fills up.
-    expect((await status()).windowFrom).toBe(chain.head - 2_047 + 1);
+    expect((await status()).windowFrom).toBe(chain.head - 3_000 + 1);
     await mineAndPoll([pay(address, ETH)], [], []);
     expect(await merchant.told()).toBe("pending confirmed");
   });
@@ -250,6 +251,41 @@ describe("windows of any size", () => {
     expect(statuses.filter((s) => s === "settled")).toHaveLength(24);
     expect(statuses.filter((s) => s === "confirmed")).toHaveLength(6);
     expect(await available()).toBe("30");
+  });
+
+  it("a node that claims a head far away costs a question, and is forgotten with its claim", async () => {
+    await merchant.watch(address);
+    const liar = new ModelNode(chain);
+    liar.on("eth_getBlockByNumber", ([tag, full], honest) => {
+      const block = shown(chain.at(chain.head), false);
+      if (tag === "latest") return { ...block, number: "0x3b9aca00" };
+      return full === true ? null : honest();
+    });
+    await serveFrom(liar, node);
+    await mineAndPoll([pay(address, ETH)], [], []);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect(await status()).toMatchObject({ scannedTo: 43, windowFrom: 24 });
+    const body = { network: "local", address: newAddress(), start_height: 5_000 };
+    liar.on("eth_getBlockByNumber", null);
+    await poll(30);
+    expect(await status()).toMatchObject({ head: 43, status: "ok" });
+    expect((await merchant.call("POST", "/v1/addresses", { body })).status).toBe(422);
+  });
+
+  it("B02 far behind, a filter that answers with nothing is not believed against the blooms", async () => {
+    const token = newAddress();
+    node.tokens.set(token, { symbol: "TOK", decimals: 6 });
+    expect((await merchant.call("POST", "/v1/assets", { body: { network: "local", contract: token } })).status).toBe(
+      201,
+    );
+    await merchant.watch(address);
+    node.on("eth_getLogs", () => []);
+    chain.mine([payTokens(token, [address, 5n], [address, 5n])], ...empty(50));
+    await poll();
+    expect((await merchant.deposits()).map((d) => `${d.transfer_index} ${d.status}`).sort()).toEqual([
+      "log:0 settled",
+      "log:1 settled",
+    ]);
   });
 
   it("B01 a head from one backend does not make another one's last blocks final", async () => {
@@ -428,19 +464,16 @@ describe("watches", () => {
     // The delete's statement is sent, and applied only after the address was asked for again.
     const prototype = Object.getPrototypeOf(DB.prepare("SELECT 1")) as D1PreparedStatement;
     const honest = prototype.run;
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const gate = new Gate();
     vi.spyOn(prototype, "run").mockImplementationOnce(async function (this: D1PreparedStatement) {
-      await held;
+      await gate.pass();
       return honest.call(this);
     } as typeof honest);
     const gone = merchant.call("DELETE", `/v1/addresses/${id}`);
-    await vi.waitFor(async () => expect((await merchant.call("GET", `/v1/addresses/${id}`)).status).toBe(404));
+    await gate.reached();
     const back = register(merchant, { address });
     await new Promise((resolve) => setTimeout(resolve, 50));
-    release();
+    gate.open();
     expect((await gone).status).toBe(204);
     expect((await back).status).toBe(201);
     const claim = await DB.prepare("SELECT tenant_id FROM addresses WHERE address = ?")
@@ -449,6 +482,43 @@ describe("watches", () => {
     expect(claim).toBe(merchant.id);
     await mineAndPoll(...empty(25), [pay(address, ETH)]);
     expect(await merchant.told()).toBe("pending");
+  });
+
+  it("a watch that is taken while blocks are being read begins above them, and misses none after", async () => {
+    const known = newAddress();
+    await merchant.watch(known);
+    // Asked for when the reading has learned already whose payments it is looking for.
+    const receipts = node.hold("eth_getBlockReceipts");
+    chain.mine([pay(known, 1n), pay(address, 10n)], [pay(address, 100n)]);
+    const polled = poll();
+    await receipts.reached();
+    expect((await merchant.watch(address)).watched_from).toBe(43);
+    receipts.open();
+    await polled;
+    await mineAndPoll([pay(address, 1_000n)], [], []);
+    expect((await merchant.deposits()).map((d) => d.amount_units)).toEqual(["1000", "1"]);
+  });
+
+  it("an address given back while its network is switched off is free when it is on again", async () => {
+    const { id } = await merchant.watch(address);
+    await poll();
+    const other = await Merchant.signUp();
+    const on = await switchOff();
+    expect((await merchant.call("DELETE", `/v1/addresses/${id}`)).status).toBe(204);
+    await on();
+    expect((await other.watch(address)).watched_from).toBe(61);
+  });
+
+  it("what the chain's own tag has not reached is inside the window from the start", async () => {
+    Object.assign(local, { finality: "tag", reorgWindow: 10 });
+    node.finalized = 5;
+    chain.reorg(20, [pay(address, ETH)], ...empty(19));
+    await merchant.watch(address, { start_height: 15 });
+    await poll(2);
+    expect(await merchant.told()).toBe("pending");
+    node.finalized = 21;
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending confirmed settled");
   });
 
   it("a start height above the head leaves nothing behind", async () => {
@@ -711,5 +781,21 @@ describe("an object restored from an older copy", () => {
     await poll();
     expect((await merchant.deposits()).map((d) => d.status).sort()).toEqual(["dropped", "settled", "settled"]);
     expect(await available()).toBe("101");
+  });
+});
+
+describe("claims in D1", () => {
+  it("more than one call holds: each conflict is found, each fresh key counted once", async () => {
+    const claims = Array.from({ length: 2_500 }, (_, i) => ({
+      txId: `${address}${i}`,
+      transferIndex: "value",
+      tenantId: "ten_a",
+    }));
+    expect(await claimDeposits(DB, "local", claims)).toEqual({ conflicts: [], fresh: 2_500 });
+    const theirs = claims.map((claim, i) => (i % 1_000 === 7 ? { ...claim, tenantId: "ten_b" } : claim));
+    const again = await claimDeposits(DB, "local", theirs);
+    expect(again.fresh).toBe(0);
+    expect(again.conflicts).toEqual([theirs[7], theirs[1_007], theirs[2_007]]);
+    expect(await claimDeposits(DB, "base", claims.slice(0, 1))).toEqual({ conflicts: [], fresh: 1 });
   });
 });

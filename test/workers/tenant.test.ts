@@ -349,6 +349,21 @@ describe("observations", () => {
     expect(await merchant.told()).toBe("pending pending confirmed pending pending confirmed");
   });
 
+  it("a slice of a backfill that comes after the reorganisation it did not see is counted, not told", async () => {
+    const gone = scans.transfer(95, 5n);
+    await scans.observe(100, { added: [gone] });
+    await scans.observe(101, { removed: [gone] });
+    const body = { network: "local", from_height: 10, to_height: 40 };
+    const { id } = (await (await merchant.call("POST", "/v1/backfills", { body })).json()) as { id: string };
+    const slice = { backfillId: id, network: "local", head: 100, headTimestamp: 100, finalized: -1, windowFrom: 81 };
+    const numbers = { transfers: [gone, scans.transfer(20, 7n)], conflicts: 0, last: true };
+    const told = await merchant.stub.backfillSlice({ ...slice, ...numbers, fromHeight: 10, toHeight: 100 });
+    expect(told).toEqual({ nextHeight: 101 });
+    expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed settled");
+    expect(await merchant.get(`/v1/backfills/${id}`)).toMatchObject({ status: "done", found: 2, added: 2 });
+    expect((await merchant.balances())[0]).toMatchObject({ available: "0.000000000000000007" });
+  });
+
   it("an event and what it tells of are one commit, whatever its size", async () => {
     const added = Array.from({ length: 300 }, (_, i) => scans.transfer(100 + (i % 10), 1n));
     await scans.observe(111, { added });

@@ -3,7 +3,10 @@
  * true: it only spares requests that were refused before.
  */
 
-import { MAX_BLOCKS_PER_RANGE } from "../port.ts";
+import { type Interest, MAX_BLOCKS_PER_RANGE } from "../port.ts";
+import { Attempts } from "./attempts.ts";
+import { MissingMethods } from "./missing-methods.ts";
+import { Pace } from "./pace.ts";
 import type { RpcClient } from "./rpc.ts";
 import { Span } from "./span.ts";
 
@@ -12,16 +15,21 @@ export type TraceStyle = (typeof TRACE_STYLES)[number];
 
 export interface NodeAccess {
   readonly rpc: RpcClient;
+  /** Monotonic milliseconds, for the cost of readings alone. */
+  readonly now: () => number;
   /** Blocks per batch of headers, with transaction hashes alone and with whole transactions. */
   readonly headerSpan: { readonly hashes: Span; readonly full: Span };
   /** Blocks per `eth_getLogs`. */
   readonly logSpan: Span;
-  /** null: not tried yet. */
-  offersBlockReceipts: boolean | null;
-  /** Trace methods that this node turned out not to have. */
-  readonly lacksTraces: Set<TraceStyle>;
-  /** How often each block could not be traced, by hash. Few: forgotten when they become many. */
-  readonly failedTraces: Map<string, number>;
+  /** Blocks per reading of a range, by what is asked for. Whole transactions weigh more than hashes, traces most. */
+  readonly pace: { readonly tokens: Pace; readonly native: Pace; readonly internal: Pace };
+  readonly missing: MissingMethods;
+  /** Readings in which a block could not be traced. */
+  readonly failedTraces: Attempts;
+  /** Readings in which balances of a block contradicted its logs. */
+  readonly doubtedArrivals: Attempts;
+  /** Where such a contradiction ended the latest reading of a range; it is asked again by itself. */
+  doubtedHeight: number | null;
 }
 
 /** Requests of one reading that are under way at a time. */
@@ -31,16 +39,33 @@ const HEADER_AIM_BYTES = 1_000_000;
 /** Between 60 and 600 KB: below, round trips cost more than bytes; above, vendors begin to refuse. */
 const LOG_AIM_BYTES = 400_000;
 
-export function newAccess(rpc: RpcClient): NodeAccess {
+export function newAccess(rpc: RpcClient, now: () => number): NodeAccess {
   return {
     rpc,
+    now,
     headerSpan: {
       hashes: new Span({ start: 64, max: 100, aimBytes: HEADER_AIM_BYTES }),
       full: new Span({ start: 32, max: 100, aimBytes: HEADER_AIM_BYTES }),
     },
     logSpan: new Span({ start: 64, max: MAX_BLOCKS_PER_RANGE, aimBytes: LOG_AIM_BYTES }),
-    offersBlockReceipts: null,
-    lacksTraces: new Set(),
-    failedTraces: new Map(),
+    pace: {
+      tokens: new Pace({ start: MAX_BLOCKS_PER_RANGE, max: MAX_BLOCKS_PER_RANGE }),
+      native: new Pace({ start: 256, max: MAX_BLOCKS_PER_RANGE }),
+      internal: new Pace({ start: 64, max: MAX_BLOCKS_PER_RANGE }),
+    },
+    missing: new MissingMethods(),
+    failedTraces: new Attempts(),
+    doubtedArrivals: new Attempts(),
+    doubtedHeight: null,
   };
+}
+
+export function paceOf(access: NodeAccess, interest: Interest): Pace {
+  if (interest.internal && !lacksTraces(access)) return access.pace.internal;
+  return interest.native ? access.pace.native : access.pace.tokens;
+}
+
+/** Whether the node is known to offer traces in no form. */
+export function lacksTraces(access: NodeAccess): boolean {
+  return TRACE_STYLES.every((style) => access.missing.has(style));
 }

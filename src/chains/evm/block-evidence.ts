@@ -9,7 +9,7 @@ import { bloomMayHold, bloomMayHoldTransfer, TRANSFER_TOPIC } from "./bloom.ts";
 import type { Cut } from "./cut.ts";
 import { chunked } from "./parallel.ts";
 import { parseList } from "./parse.ts";
-import { blockReceipts, provenOrCut, provenReceiptsSingly } from "./receipts.ts";
+import { BLOCK_RECEIPTS, blockReceipts, provenOrCut, provenReceiptsSingly } from "./receipts.ts";
 import { type Block, type Log, parseLog, type Receipt } from "./records.ts";
 import type { RpcAnswer } from "./rpc.ts";
 import { isUnknownBlock } from "./rpc-failure.ts";
@@ -38,7 +38,7 @@ export async function evidenceOf(
   const keep = (height: number, receipts: readonly Receipt[]) => {
     byHeight.set(height, keepListed(receipts, contracts, facts));
   };
-  const given = access.offersBlockReceipts === false ? new Map() : await blockReceipts(access, blocks, cut);
+  const given = access.missing.has(BLOCK_RECEIPTS) ? new Map() : await blockReceipts(access, blocks, cut);
   const rest: Block[] = [];
   for (const block of blocks) {
     const receipts = given.get(block.ref.height);

@@ -14,7 +14,7 @@ import {
   MAX_BLOCKS_PER_READ,
   type Reading,
 } from "../port.ts";
-import { type NodeAccess, newAccess } from "./access.ts";
+import { lacksTraces, type NodeAccess, newAccess } from "./access.ts";
 import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
 import type { ProviderSettings } from "./http-exchange.ts";
@@ -29,10 +29,17 @@ export class EvmNode implements ChainNode {
   readonly name: string;
   readonly #access: NodeAccess;
 
-  /** @throws Error when the URL is none; the message does not show it. */
-  constructor(settings: ProviderSettings) {
-    this.#access = newAccess(new RpcClient(settings));
+  /**
+   * @param now monotonic milliseconds
+   * @throws Error when the URL is none; the message does not show it.
+   */
+  constructor(settings: ProviderSettings, now: () => number = () => performance.now()) {
+    this.#access = newAccess(new RpcClient(settings), now);
     this.name = this.#access.rpc.name;
+  }
+
+  get lacksTraces(): boolean {
+    return lacksTraces(this.#access);
   }
 
   tip(): Promise<ChainTip> {
@@ -63,11 +70,13 @@ export class EvmNode implements ChainNode {
 
   readBlocks(from: number, to: number, interest: Interest): Promise<Reading> {
     assertRange(from, to, MAX_BLOCKS_PER_READ);
+    this.#access.missing.nextReading();
     return this.#guarded(() => readBlocks(this.#access, from, to, interest));
   }
 
   readRange(from: number, to: number, interest: Interest): Promise<Reading> {
     assertRange(from, to, MAX_BLOCKS_PER_RANGE);
+    this.#access.missing.nextReading();
     return this.#guarded(() => readRange(this.#access, from, to, interest));
   }
 

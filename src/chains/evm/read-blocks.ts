@@ -13,7 +13,7 @@ import { readInternal } from "./internal.ts";
 import { bothOf } from "./parallel.ts";
 import { provenReceipts } from "./receipts.ts";
 import type { Block } from "./records.ts";
-import { settle } from "./settle.ts";
+import { readingOf, settle } from "./settle.ts";
 
 /** @throws ChainFault, MalformedAnswer */
 export async function readBlocks(access: NodeAccess, from: number, to: number, interest: Interest): Promise<Reading> {
@@ -42,7 +42,8 @@ export async function readBlocks(access: NodeAccess, from: number, to: number, i
       cut.at("inconsistent", height, `${access.rpc.name}: ${known.length} logs by hash, ${listed.length} in receipts`);
     }
   };
-  return weighBlocks(access, await settle(findings, interest, fetchFacts, cut), findings.logs);
+  const transfers = await settle(findings, interest, fetchFacts, cut);
+  return readingOf(findings, await weighBlocks(access, { ...findings, transfers, cut }), cut);
 }
 
 /**

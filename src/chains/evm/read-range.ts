@@ -5,7 +5,7 @@
  */
 
 import type { BlockRef, Interest, Reading } from "../port.ts";
-import { type NodeAccess, PARALLEL_REQUESTS } from "./access.ts";
+import { type NodeAccess, PARALLEL_REQUESTS, paceOf } from "./access.ts";
 import { weighRange } from "./arrivals.ts";
 import { keepListed } from "./block-evidence.ts";
 import { bloomMayHold, bloomMayHoldTransfer, TRANSFER_TOPIC } from "./bloom.ts";
@@ -14,9 +14,9 @@ import { readChain } from "./headers.ts";
 import { readInternal } from "./internal.ts";
 import { type LogRange, type RangeHeader, readLogRange } from "./log-range.ts";
 import { chunked, inParallel } from "./parallel.ts";
-import { blockReceipts, provenReceiptsOf, receiptsOf } from "./receipts.ts";
+import { BLOCK_RECEIPTS, blockReceipts, provenReceiptsOf, receiptsOf } from "./receipts.ts";
 import type { Log, NativePayment } from "./records.ts";
-import { settle } from "./settle.ts";
+import { readingOf, settle } from "./settle.ts";
 import { factsOf, type TxFacts } from "./tx-facts.ts";
 
 /** Blocks read through their receipts in one go: a busy block has a megabyte of them. */
@@ -32,8 +32,27 @@ interface RangeBlock extends RangeHeader {
   readonly txHashes: readonly string[];
 }
 
-/** @throws ChainFault, MalformedAnswer */
+/**
+ * As much of the range as this node is read in one go. @throws ChainFault, MalformedAnswer
+ */
 export async function readRange(access: NodeAccess, from: number, to: number, interest: Interest): Promise<Reading> {
+  const pace = paceOf(access, interest);
+  // What is in doubt is asked again for little, not with two thousand blocks behind it.
+  const blocks = access.doubtedHeight === from ? 1 : Math.min(pace.blocks, to - from + 1);
+  access.doubtedHeight = null;
+  const [startedAt, bytesBefore] = [access.now(), access.rpc.bytesRead];
+  try {
+    const reading = await readAll(access, from, from + blocks - 1, interest);
+    // One that was cut short is no measure.
+    if (reading.stopped === null) pace.took(blocks, access.now() - startedAt, access.rpc.bytesRead - bytesBefore);
+    return reading;
+  } catch (error) {
+    pace.failed(blocks);
+    throw error;
+  }
+}
+
+async function readAll(access: NodeAccess, from: number, to: number, interest: Interest): Promise<Reading> {
   const cut = new Cut();
   const { contracts } = interest;
   const blocks = await readChain(access, { from, to, full: interest.native }, cut, (block): RangeBlock => {
@@ -53,8 +72,8 @@ export async function readRange(access: NodeAccess, from: number, to: number, in
     facts,
     traced: internal?.traced ?? ("off" as const),
   };
-  const reading = await settle(findings, interest, (wanted) => fetchFacts(range, wanted), cut);
-  return weighRange(access, reading, findings.logs);
+  const transfers = await settle(findings, interest, (wanted) => fetchFacts(range, wanted), cut);
+  return readingOf(findings, await weighRange(access, { ...findings, transfers, cut }), cut);
 }
 
 /**
@@ -85,7 +104,7 @@ async function fetchFacts(range: LogRange, wanted: ReadonlyMap<number, readonly 
   for (const [height, txHashes] of wanted) {
     const ref = refs.get(height);
     if (ref === undefined) throw new Error(`height ${height} is outside the range that was read`);
-    if (txHashes.length >= WORTH_WHOLE_BLOCK && range.access.offersBlockReceipts !== false) whole.push(ref);
+    if (txHashes.length >= WORTH_WHOLE_BLOCK && !range.access.missing.has(BLOCK_RECEIPTS)) whole.push(ref);
     else single.push(...txHashes.map((txHash) => ({ ref, txHash })));
   }
   await inParallel(PARALLEL_REQUESTS, chunked(whole, BLOCKS_PER_RECEIPT_BATCH), async (group) => {

@@ -11,8 +11,10 @@ import { chunked } from "./parallel.ts";
 import { parseList } from "./parse.ts";
 import { proveReceipts } from "./receipt-proof.ts";
 import { type Block, parseBlock, parseReceipt, type Receipt } from "./records.ts";
-import { isMethodMissing, isTooMuch, isUnknownBlock, type RpcFailure } from "./rpc-failure.ts";
+import { isMethodMissing, isTimeout, isTooMuch, isUnknownBlock, type RpcFailure } from "./rpc-failure.ts";
 
+/** Not every client has it. */
+export const BLOCK_RECEIPTS = "eth_getBlockReceipts";
 /** Blocks whose receipts are asked for in one request. */
 const BLOCKS_PER_REQUEST = 32;
 
@@ -28,7 +30,7 @@ export async function provenReceipts(
   const proven = new Map<number, readonly Receipt[]>();
   for (const chunk of chunked(blocks, BLOCKS_PER_REQUEST)) {
     const wanted = chunk.filter((block) => cut.keeps(block.ref.height));
-    const given = access.offersBlockReceipts === false ? null : await blockReceipts(access, wanted, cut);
+    const given = access.missing.has(BLOCK_RECEIPTS) ? null : await blockReceipts(access, wanted, cut);
     for (const block of wanted) {
       if (!cut.keeps(block.ref.height)) continue;
       const whole = given?.get(block.ref.height);
@@ -96,8 +98,8 @@ export async function receiptsOf(
 
 /**
  * What `eth_getBlockReceipts` gives, by height, unproven. Heights are absent when the node has the block
- * without receipts (they are cut), has no such method (then `offersBlockReceipts` is false), or finds a block
- * too much for one answer.
+ * without receipts (they are cut), has no such method (which is remembered), or does not give a block's in one
+ * answer.
  */
 export async function blockReceipts(
   access: NodeAccess,
@@ -105,27 +107,26 @@ export async function blockReceipts(
   cut: Cut,
 ): Promise<Map<number, readonly Receipt[]>> {
   const given = new Map<number, readonly Receipt[]>();
-  const calls = blocks.map(({ ref }) => ({ method: "eth_getBlockReceipts", params: [ref.hash] }));
+  const calls = blocks.map(({ ref }) => ({ method: BLOCK_RECEIPTS, params: [ref.hash] }));
   const { answers } = await access.rpc.batch(calls);
   for (const [i, { ref }] of blocks.entries()) {
     const answer = answers[i];
     if (answer?.ok && answer.result !== null) {
       given.set(ref.height, parseList(answer.result, `receipts of block ${ref.height}`).map(parseReceipt));
-      access.offersBlockReceipts = true;
-    } else if (answer && !answer.ok && lacksMethod(answer.failure)) {
-      access.offersBlockReceipts = false;
-    } else if (answer && !answer.ok && isTooMuch(answer.failure)) {
-      // The receipts come one by one then.
     } else if (answer === undefined || answer.ok || isUnknownBlock(answer.failure)) {
       cut.at("not_known", ref.height, `${access.rpc.name} has no receipts of block ${ref.hash}`);
+    } else if (isMethodMissing(answer.failure)) {
+      access.missing.add(BLOCK_RECEIPTS);
+    } else if (mayComeSingly(answer.failure)) {
+      // The receipts come one by one then.
     } else throw access.rpc.fault(`receipts of block ${ref.height}`, answer.failure);
   }
   return given;
 }
 
-/** Older Erigon and Besu know the method, but not by hash: for us that is the same. */
-function lacksMethod(failure: RpcFailure): boolean {
-  return isMethodMissing(failure) || (failure.kind === "rpc" && failure.code === -32602);
+/** Too much for one answer, or -32602 of older Erigon and Besu, which know the method, but not by hash. */
+function mayComeSingly(failure: RpcFailure): boolean {
+  return isTooMuch(failure) || isTimeout(failure) || (failure.kind === "rpc" && failure.code === -32602);
 }
 
 /** A block's receipts, asked for one transaction at a time, proven together; null when the block was cut. */

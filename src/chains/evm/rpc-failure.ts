@@ -27,18 +27,28 @@ export interface RpcFailure {
 }
 
 /**
- * The method is not offered here (-32601; EIP-1474: -32004), or not on this plan. Only wordings about the
- * method itself count: a block that is missing must never read as a method that is.
+ * The method is not offered here (-32601; EIP-1474: -32004), or not on this plan. Other codes count only with a
+ * wording that names a method and says of it that it is not there: neither a missing block, nor a timeout, nor
+ * the advice to upgrade makes a method missing.
  */
 export function isMethodMissing(failure: RpcFailure): boolean {
   if (failure.kind !== "rpc") return false;
-  if (failure.code === -32601 || failure.code === -32004) return true;
-  if (isUnknownBlock(failure) || isStateGone(failure)) return false;
+  if (isTimeout(failure) || isUnknownBlock(failure) || isStateGone(failure)) return false;
+  if (failure.code === -32601) return true;
+  if (failure.code === -32004) return /\bmethods?\b|\b(eth|debug|trace)_\w+/i.test(failure.message);
+  if (/try again|retry|temporar|overload|busy/i.test(failure.message)) return false;
   return (
-    /\b(methods?|plan|tier|freetier)\b|\b(eth|debug|trace)_\w+ (is|are|was) /i.test(failure.message) &&
-    /not found|does not exist|doesn't exist|not available|unavailable|not supported|unsupported|disabled|not allowed|blocked|whitelist|not enabled|not implemented|unknown method|upgrade/i.test(
+    /(\bmethods?\b|\b(eth|debug|trace)_\w+).{0,80}(not found|does not exist|doesn't exist|(is|are) not available|not supported|unsupported|not (been )?whitelisted|not enabled|disabled|not allowed|not implemented|not included)/i.test(
       failure.message,
-    )
+    ) || /\b(unknown|unsupported|no such) method\b/i.test(failure.message)
+  );
+}
+
+/** The provider or its client took too long, and says so. Asking for less may help; so may another time. */
+export function isTimeout(failure: RpcFailure): boolean {
+  return (
+    failure.kind === "deadline" ||
+    (failure.kind === "rpc" && /time.?out|timed out|deadline exceeded/i.test(failure.message))
   );
 }
 

@@ -38,10 +38,16 @@ export class RpcClient {
   #nextId = 1;
   #batchLimit = MAX_BATCH;
   #wholeBatches = 0;
+  #bytesRead = 0;
 
   constructor(settings: ProviderSettings) {
     this.#http = new HttpExchange(settings);
     this.name = this.#http.name;
+  }
+
+  /** Size of all answers so far. */
+  get bytesRead(): number {
+    return this.#bytesRead;
   }
 
   /** One call in one request. Never repeated. */
@@ -140,6 +146,7 @@ export class RpcClient {
     const exchange = await this.#http.post(calls.map((call, index) => request(firstId + index, call)));
     if (exchange.ok && Array.isArray(exchange.body)) {
       this.#growBatches(calls.length);
+      this.#bytesRead += exchange.bytes;
       const answers = this.#matched(firstId, calls.length, exchange.body);
       return { batch: { answers, bytes: exchange.bytes }, refusal: null };
     }
@@ -152,6 +159,7 @@ export class RpcClient {
     const id = this.#takeIds(1);
     const exchange = await this.#http.post(request(id, call));
     if (!exchange.ok) return { answer: exchange, bytes: 0 };
+    this.#bytesRead += exchange.bytes;
     const body = exchange.body;
     // An error may come without its id (JSON-RPC 2.0, section 5); a result may not.
     const mine = isObject(body) && (body.id === id || ((body.id === null || body.id === undefined) && "error" in body));

@@ -5,6 +5,7 @@
 
 import { NATIVE, type Transfer } from "../../core/transfer.ts";
 import type { BlockRef, Interest, Reading } from "../port.ts";
+import type { Weighed } from "./arrivals.ts";
 import type { InternalPayment } from "./call-traces.ts";
 import type { Cut } from "./cut.ts";
 import type { Log, NativePayment } from "./records.ts";
@@ -35,12 +36,13 @@ interface Candidate {
   readonly source: { readonly log: Log } | { readonly index: string; readonly value: string };
 }
 
+/** In chain order, each by what its log or its value says. */
 export async function settle(
   findings: Findings,
   interest: Interest,
   fetchFacts: FetchFacts,
   cut: Cut,
-): Promise<Reading> {
+): Promise<Transfer[]> {
   const hits = hitsAmong(findings, interest, cut);
   await fetchFacts(missingFacts(hits, findings.facts));
 
@@ -56,13 +58,16 @@ export async function settle(
     if (transfer) found.push({ transfer, txIndex: facts.txIndex, place: hit.place });
   }
   found.sort((a, b) => a.transfer.height - b.transfer.height || a.txIndex - b.txIndex || a.place - b.place);
+  return found.map(({ transfer }) => transfer).filter((transfer) => cut.keeps(transfer.height));
+}
+
+/** What is left of it all below the cut. */
+export function readingOf(findings: Findings, weighed: Weighed, cut: Cut): Reading {
   return {
     blocks: findings.refs.filter((ref) => cut.keeps(ref.height)),
-    transfers: found.map(({ transfer }) => transfer).filter((transfer) => cut.keeps(transfer.height)),
+    ...weighed,
     stopped: cut.stopped,
     internal: findings.traced,
-    shortTransfers: 0,
-    unweighedTransfers: 0,
     irregularLogs: findings.logs.filter((log) => cut.keeps(log.height) && formOf(log) === "irregular").length,
   };
 }

@@ -12,9 +12,10 @@ import { blockAt, blocksFrom, updateState } from "../../store/scanner/state-stor
 import { insertTransfers, type OwnedTransfer, transfersAt } from "../../store/scanner/transfer-store.ts";
 import { markDirty, tenantByNumber } from "../../store/scanner/watch-store.ts";
 import type { BackfillSlice, SeenTransfer } from "../api.ts";
+import { soon } from "../soon.ts";
 import { claimTransfers } from "./claim.ts";
 import { type ScannerContext, stateOf } from "./context.ts";
-import { soon, tenantOf } from "./deliver.ts";
+import { TENANT_DEADLINE_MS, tenantOf } from "./deliver.ts";
 import { credits, interestOf } from "./interest.ts";
 
 const MAX_FAILURES = 40;
@@ -24,7 +25,13 @@ const MAX_BACKOFF_MS = 120_000;
 /** Does one slice of one job. @returns whether there was work */
 export async function stepBackfill(s: ScannerContext, candidates: readonly ChainNode[]): Promise<boolean> {
   const job = nextJob(s.db, s.now());
-  if (job === undefined || stateOf(s).holdUntil !== null) return false;
+  const { holdUntil, scannedTo } = stateOf(s);
+  if (job === undefined || holdUntil !== null) return false;
+  if (scannedTo === null || job.nextHeight > scannedTo) {
+    // It begins above what has been read so far: no fault of any node.
+    updateJob(s.db, job.seq, { dueAt: s.now() + s.network.pollMs });
+    return false;
+  }
   const slice = await readFrom(s, candidates, job);
   if (typeof slice === "string") {
     await postpone(s, job, slice);
@@ -154,7 +161,7 @@ async function tellSlice(
     conflicts,
     last: toHeight >= job.toHeight,
   };
-  return soon(tenantOf(s, mark.tenantId).backfillSlice(slice));
+  return soon(tenantOf(s, mark.tenantId).backfillSlice(slice), TENANT_DEADLINE_MS);
 }
 
 /** A range that was asked for is given up in the end, visibly. The past of a watched address never is. */
@@ -166,7 +173,7 @@ async function postpone(s: ScannerContext, job: BackfillJob, detail: string): Pr
   if (failures < MAX_FAILURES || job.address !== null) return;
   const mark = tenantByNumber(s.db, job.tenant);
   try {
-    if (mark !== undefined) await soon(tenantOf(s, mark.tenantId).backfillFailed(job.id, detail));
+    if (mark !== undefined) await soon(tenantOf(s, mark.tenantId).backfillFailed(job.id, detail), TENANT_DEADLINE_MS);
     deleteJob(s.db, job.seq);
   } catch (error) {
     console.warn(JSON.stringify({ at: "backfill", network: s.network.id, job: job.id, error: String(error) }));

@@ -46,6 +46,10 @@ export async function claimTransfers(
     countUp(s.db, "claims_met_again", claims.length - fresh - conflicts.length);
     countUp(s.db, "claims_refused", conflicts.length);
   });
+  for (const { tenantId, txId, transferIndex } of conflicts) {
+    const what = "the payment was told to another tenant before, and is credited to nobody now";
+    console.error(JSON.stringify({ at: "claim refused", network: s.network.id, tenantId, txId, transferIndex, what }));
+  }
   const refused = new Set(conflicts);
   return { conflicts: claims.filter((claim) => refused.has(claim)).map((claim) => claim.transfer) };
 }

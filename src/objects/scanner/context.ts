@@ -32,6 +32,8 @@ export interface Memory {
   readingTo: number;
   /** Polls in a row in which a fork below the window was seen. */
   deepSightings: number;
+  /** The poll of the last one. */
+  deepSightingAt: number | null;
   /** Transfers of the last commits whose claim is still to be made; null after a start: read them from the rows. */
   unclaimed: OwnedTransfer[] | null;
   /** Listed contracts and who listed them; null: read them from the rows. */
@@ -48,11 +50,12 @@ export function freshMemory(): Memory {
     lastAdvanceAt: null,
     readingTo: -1,
     deepSightings: 0,
+    deepSightingAt: null,
     unclaimed: null,
     listed: null,
   };
 }
 
-export function stateOf(s: ScannerContext): ScannerState {
+export function stateOf(s: Pick<ScannerContext, "db" | "network">): ScannerState {
   return readState(s.db) ?? createState(s.db, s.network.id);
 }

@@ -15,11 +15,15 @@ import {
   updateTenant,
 } from "../../store/scanner/watch-store.ts";
 import type { Observation, SeenTransfer, TenantPeerApi } from "../api.ts";
+import { soon } from "../soon.ts";
 import { type ScannerContext, stateOf } from "./context.ts";
 
 const TENANTS_PER_ROUND = 200;
 const AT_ONCE = 5;
-const TENANT_DEADLINE_MS = 20_000;
+export const TENANT_DEADLINE_MS = 10_000;
+/** A tenant that cannot be told is left alone for a while, longer each time, so that it does not hold up the others. */
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 60_000;
 
 /**
  * One round. Whoever could not be told stays marked and is called again at the next poll.
@@ -40,7 +44,7 @@ export async function deliver(s: ScannerContext): Promise<boolean> {
 function marksToTell(s: ScannerContext, state: ScannerState, scannedTo: number): TenantMark[] {
   const isClaimed = state.claimedVersion === state.version;
   // What is not claimed yet is not told; a tenant with nothing new may still hear what is due.
-  return tenantsToHear(s.db, scannedTo, state.finalized, TENANTS_PER_ROUND).filter(
+  return tenantsToHear(s.db, { scannedTo, finalized: state.finalized, now: s.now() }, TENANTS_PER_ROUND).filter(
     (mark) => isClaimed || mark.dirty === 0,
   );
 }
@@ -48,21 +52,24 @@ function marksToTell(s: ScannerContext, state: ScannerState, scannedTo: number):
 async function tell(s: ScannerContext, mark: TenantMark): Promise<boolean> {
   try {
     const observation = compose(s, mark);
-    let observed = await soon(tenantOf(s, mark.tenantId).observe(observation));
+    let observed = await soon(tenantOf(s, mark.tenantId).observe(observation), TENANT_DEADLINE_MS);
     if (observed.kind === "acknowledged" && observed.version > observation.version) return riseAbove(s, observed);
     if (observed.kind === "whole_needed") {
       const base = isAhead(mark, observed.version) ? { ...mark, ackedVersion: observed.version } : needsWhole(s, mark);
-      observed = await soon(tenantOf(s, mark.tenantId).observe(compose(s, base)));
+      observed = await soon(tenantOf(s, mark.tenantId).observe(compose(s, base)), TENANT_DEADLINE_MS);
     }
     if (observed.kind === "whole_needed") throw new Error("the whole was sent, and the whole is asked for again");
     const { version, nextHeight, nextFinalized } = observed;
     s.storage.transactionSync(() => {
       forgetRemovals(s.db, mark.n, version);
       const dirty = hasChangesSince(s.db, mark.n, version) ? 1 : 0;
-      updateTenant(s.db, mark.n, { ackedVersion: version, dirty, nextHeight, nextFinalized });
+      updateTenant(s.db, mark.n, { ackedVersion: version, dirty, nextHeight, nextFinalized, retryAt: 0, failures: 0 });
     });
     return true;
   } catch (error) {
+    const failures = mark.failures + 1;
+    const rest = Math.min(FIRST_RETRY_MS * 2 ** Math.min(mark.failures, 10), LAST_RETRY_MS);
+    updateTenant(s.db, mark.n, { failures, retryAt: s.now() + rest });
     s.memory.lastError = `tenant ${mark.tenantId} could not be told: ${error instanceof Error ? error.message : String(error)}`;
     console.warn(JSON.stringify({ at: "deliver", network: s.network.id, tenant: mark.tenantId, error: String(error) }));
     return false;
@@ -141,6 +148,7 @@ async function tellNotice(s: ScannerContext, notice: ReturnType<typeof pendingNo
         at: notice.at,
         data: { network, reason: notice.reason, height: notice.height },
       }),
+      TENANT_DEADLINE_MS,
     );
     deleteNotice(s.db, notice);
     return true;
@@ -152,19 +160,6 @@ async function tellNotice(s: ScannerContext, notice: ReturnType<typeof pendingNo
 
 export function tenantOf(s: ScannerContext, tenantId: string): TenantPeerApi {
   return s.env.TENANT.get(s.env.TENANT.idFromName(tenantId)) as unknown as TenantPeerApi;
-}
-
-/** A call whose answer does not come in time is unknown, and is made again at the next poll. */
-export async function soon<T>(call: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${TENANT_DEADLINE_MS} ms`)), TENANT_DEADLINE_MS);
-  });
-  try {
-    return await Promise.race([call, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function inTurns<T>(work: readonly (() => Promise<T>)[], atOnce: number): Promise<T[]> {

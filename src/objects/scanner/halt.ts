@@ -25,14 +25,19 @@ const SIGHTINGS_TO_HALT = 3;
 /** @returns whether the network is halted now */
 export async function sightDeepFork(s: ScannerContext, below: number, others: readonly ChainNode[]): Promise<boolean> {
   const ours = blockAt(s.db, below);
+  let isConfirmed = others.length === 0;
   for (const node of others) {
     const [theirs] = await node.headers(below, below).catch(() => []);
+    if (theirs !== undefined && theirs.hash !== ours?.hash) isConfirmed = true;
     // Another node has our block: the first one is on a fork of its own and is not followed.
     if (theirs !== undefined && theirs.hash === ours?.hash) {
       s.memory.deepSightings = 0;
       return false;
     }
   }
+  // Others that cannot be asked prove nothing, and three nodes in one poll are one sight.
+  if (!isConfirmed || s.memory.deepSightingAt === s.memory.lastPollAt) return false;
+  s.memory.deepSightingAt = s.memory.lastPollAt;
   s.memory.deepSightings++;
   if (s.memory.deepSightings < SIGHTINGS_TO_HALT) return false;
   const reason = `The chain was replaced from below height ${below + 1}, deeper than the window of ${s.network.reorgWindow} blocks.`;

@@ -121,7 +121,7 @@ async function readStep(
   const state = stateOf(s);
   if (state.scannedTo === null) return (await startAtHead(s, node, tip)) === null ? "doubtful" : "advanced";
   if (tip.head.height <= state.scannedTo) return "nothing_new";
-  if (isWindowFull(s, state)) return "nothing_new";
+  if (isWindowFull(s, state, tip)) return "nothing_new";
 
   const from = state.scannedTo + 1;
   const safe = Math.min(safeHeight(s.network, tip.head.height, tip.finalized?.height ?? null), tip.head.height);
@@ -187,8 +187,10 @@ async function settleAccounts(s: ScannerContext): Promise<boolean> {
   return deliver(s);
 }
 
-function isWindowFull(s: ScannerContext, state: ScannerState): boolean {
+function isWindowFull(s: ScannerContext, state: ScannerState, tip: ChainTip): boolean {
   if (s.network.finality !== "tag" || state.scannedTo === null || state.windowFrom === null) return false;
+  // The tag has moved: the next commit lets go of what it covers.
+  if (tip.finalized !== null && tip.finalized.height >= state.windowFrom) return false;
   const length = state.scannedTo - state.windowFrom + 1;
   if (length < s.network.reorgWindow * MAX_WINDOW_FACTOR) return false;
   s.memory.lastError = `finality has not moved for ${length} blocks; reading waits for it`;

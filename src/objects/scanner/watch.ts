@@ -6,11 +6,9 @@
 import { ChainFault, type ChainNode, type ChainTip } from "../../chains/port.ts";
 import { derivedId } from "../../core/ids.ts";
 import { type Outcome, refuse } from "../../core/refusal.ts";
-import { earliestJobDue, insertJob, pendingNotices, unreadFrom } from "../../store/scanner/job-store.ts";
+import { countJobsOf, deleteJobsOf, insertJob, unreadFrom } from "../../store/scanner/job-store.ts";
 import { countUp } from "../../store/scanner/state-store.ts";
 import {
-  anyoneWaits,
-  hasWatches,
   insertToken,
   insertWatch,
   intervalsOf,
@@ -19,8 +17,12 @@ import {
   tenantByIdOrNew,
 } from "../../store/scanner/watch-store.ts";
 import type { WatchRequest } from "../api.ts";
+import { isActive } from "./active.ts";
 import { type ScannerContext, stateOf } from "./context.ts";
 import { startAtHead } from "./start.ts";
+
+/** Past ranges of one tenant that may wait at a time. */
+const MAX_BACKFILLS = 20;
 
 export async function watch(
   s: ScannerContext,
@@ -62,18 +64,18 @@ export async function watch(
     return { ok: true, value: { watchedFrom: last.fromHeight, scannedTo } };
   }
 
-  // A reading under way has asked already which receivers are watched: this one is not among them.
-  const wanted = request.startHeight ?? Math.max(scannedTo, s.memory.readingTo) + 1;
-  const watchedFrom = Math.max(wanted, (last?.untilHeight ?? -1) + 1);
+  // A reading under way has perhaps asked already which receivers are watched: it counts as read without this one.
+  const read = Math.max(scannedTo, s.memory.readingTo);
+  const watchedFrom = Math.max(request.startHeight ?? read + 1, (last?.untilHeight ?? -1) + 1);
   s.storage.transactionSync(() => {
     insertWatch(s.db, { address: request.address, fromHeight: watchedFrom, tenant: mark.n, untilHeight: null });
     countUp(s.db, "watches_taken", 1);
-    if (watchedFrom <= scannedTo) {
+    if (watchedFrom <= read) {
       insertJob(s.db, {
         id: derivedId("bf", request.addressId, watchedFrom),
         tenant: mark.n,
         address: request.address,
-        toHeight: scannedTo,
+        toHeight: read,
         nextHeight: watchedFrom,
         failures: 0,
         dueAt: s.now(),
@@ -83,14 +85,16 @@ export async function watch(
   return { ok: true, value: { watchedFrom, scannedTo: readTo(s, mark.n, request.address, scannedTo) } };
 }
 
-/** Repeating it changes nothing. */
-export function unwatch(s: ScannerContext, tenantId: string, address: string): void {
+/** Repeating it changes nothing. It needs no node: a network that is switched off lets go as well. */
+export function unwatch(s: Pick<ScannerContext, "db" | "network">, tenantId: string, address: string): void {
   const mark = tenantById(s.db, tenantId);
   const { scannedTo } = stateOf(s);
   if (mark === undefined || scannedTo === null) return;
   const intervals = intervalsOf(s.db, new Set([address])).get(address) ?? [];
   const open = intervals.find((row) => row.untilHeight === null && row.tenant === mark.n);
-  if (open !== undefined) setUntil(s.db, address, open.fromHeight, scannedTo + s.network.reorgWindow);
+  if (open === undefined) return;
+  setUntil(s.db, address, open.fromHeight, scannedTo + s.network.reorgWindow);
+  deleteJobsOf(s.db, mark.n, address);
 }
 
 /** Up to where each of a tenant's addresses was read without a gap. */
@@ -128,6 +132,9 @@ export function startBackfill(
     );
   }
   const mark = tenantByIdOrNew(s.db, request.tenantId, state.windowFrom ?? 0);
+  if (countJobsOf(s.db, mark.n, request.backfillId) >= MAX_BACKFILLS) {
+    return refuse("state_conflict", `${MAX_BACKFILLS} backfills of this tenant wait already; let one of them finish.`);
+  }
   insertJob(s.db, {
     id: request.backfillId,
     tenant: mark.n,
@@ -138,18 +145,6 @@ export function startBackfill(
     dueAt: s.now(),
   });
   return { ok: true, value: null };
-}
-
-/** Whether anybody needs this network read. One that nobody watches is not polled. */
-export function isActive(s: ScannerContext): boolean {
-  const { scannedTo } = stateOf(s);
-  if (scannedTo === null) return false;
-  return (
-    hasWatches(s.db, scannedTo + 1) ||
-    anyoneWaits(s.db) ||
-    earliestJobDue(s.db) !== null ||
-    pendingNotices(s.db, 1).length > 0
-  );
 }
 
 function start(s: ScannerContext): Promise<Outcome<number>> {

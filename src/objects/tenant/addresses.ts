@@ -21,8 +21,9 @@ import {
   markReleased,
   releasesOf,
   setWatchedFrom,
+  updateDetails,
 } from "../../store/tenant/address-store.ts";
-import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
+import { bindKey, unbindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
@@ -72,20 +73,31 @@ async function takeAddress(
     return refuse("address_taken", `${address} on ${network} is watched for another tenant.`);
   }
 
-  // A try that broke off after this point left its row: it is completed.
+  // Another request may have used the key while D1 answered.
+  const left = activeAddress(c.db, network, address);
+  if (useOfKey(c.db, idempotency).kind === "other_request") {
+    if (left === undefined) await releaseAddress(c.env.DB, { network, address, tenantId });
+    return KEY_REUSED;
+  }
+  // A try that broke off after this point left its row: it is completed, as this request wants it.
+  if (left !== undefined) {
+    const { account, label, metadata } = input;
+    updateDetails(c.db, left.id, { account, label, metadata });
+  }
   const row = activeAddress(c.db, network, address) ?? insertRow(c, place, input);
+  bindOnce(c, idempotency, row.id);
   const { startHeight } = input;
   const watch = await scannerOf(c.env, network).watch({ tenantId, addressId: row.id, address, startHeight });
   if (!watch.ok) {
     // Refused for good: nothing is left behind.
     if (watch.refusal.code === "invalid_range") {
       markDeleted(c.db, row.id, c.now());
+      unbindKey(c.db, idempotency, row.id);
       await giveBack(c, tenantId, place);
     }
     return watch;
   }
   setWatchedFrom(c.db, row.id, watch.value.watchedFrom);
-  bindOnce(c, idempotency, row.id);
   const view = toAddressView({ ...row, watchedFrom: watch.value.watchedFrom }, watch.value.scannedTo);
   return { ok: true, value: view, created: true };
 }

@@ -5,7 +5,7 @@
 
 import { type Refusal, refuse } from "../../core/refusal.ts";
 import type { Scope } from "../../core/views.ts";
-import { type ApiKeyRow, apiKeyByHash } from "../../store/tenant/key-store.ts";
+import { type ApiKeyRow, apiKeyByHash, endOf } from "../../store/tenant/key-store.ts";
 import type { Answer, Caller, RateState } from "../api.ts";
 import type { TenantContext } from "./context.ts";
 
@@ -45,8 +45,8 @@ export class RequestRates {
 export function authorize(c: TenantContext, rates: RequestRates, caller: Caller, scope: Scope): Authorized {
   const key = apiKeyByHash(c.db, caller.keyHash);
   const now = c.now();
-  const ended = key === undefined || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now);
-  if (ended) return { ...refuse("unauthorized", "The API key is unknown or has ended."), rate: null };
+  if (key === undefined || hasEnded(key, now))
+    return { ...refuse("unauthorized", "The API key is unknown or has ended."), rate: null };
 
   const rate = rates.count(key.id, now);
   if (rate.remaining < 0) {
@@ -58,6 +58,11 @@ export function authorize(c: TenantContext, rates: RequestRates, caller: Caller,
     return { ...refuse("forbidden", detail), rate };
   }
   return { ok: true, key, rate };
+}
+
+export function hasEnded(key: ApiKeyRow, now: number): boolean {
+  const end = endOf(key);
+  return key.revokedAt !== null || (end !== null && end <= now);
 }
 
 /** What a call made of an authorized request. `created`: something new came to be. */

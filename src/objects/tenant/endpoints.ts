@@ -50,10 +50,7 @@ export async function createEndpoint(
 ): Promise<Done<EndpointView>> {
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
-  if (use.kind === "replay") {
-    const made = endpointById(c.db, use.objectId);
-    return made === undefined ? notFound("webhook endpoint") : { ...(await shown(c, tenantId, made)), replayed: true };
-  }
+  if (use.kind === "replay") return replayed(c, use.objectId);
   const refused = refusedTarget(c, input.url);
   if (refused !== null) return refused;
   if (countEndpoints(c.db) >= MAX_ENDPOINTS) {
@@ -67,25 +64,30 @@ export async function createEndpoint(
     description: input.description,
     status: "enabled" as const,
     disabledReason: null,
-    // Only what happens from now on.
-    handedTo: lastSequence(c.db),
+    handedTo: 0,
     createdAt: c.now(),
     deletedAt: null,
     closePending: 0,
   };
-  // The row first: events that are written while the object makes its secret are handed over later.
+  // The object first: a row never stands for an endpoint whose secret nobody was shown.
+  const { secret } = await endpointOf(c.env, row.id).configure(configOf(tenantId, row));
+  const meanwhile = useOfKey(c.db, idempotency);
+  if (meanwhile.kind !== "fresh") {
+    await endpointOf(c.env, row.id).close();
+    return meanwhile.kind === "other_request" ? KEY_REUSED : replayed(c, meanwhile.objectId);
+  }
   c.storage.transactionSync(() => {
-    insertEndpoint(c.db, row);
+    // Only what happens from now on.
+    insertEndpoint(c.db, { ...row, handedTo: lastSequence(c.db) });
     bindKey(c.db, idempotency, row.id);
   });
-  return { ...(await shown(c, tenantId, row)), created: true };
+  const view = toEndpointView(row);
+  return { ok: true, value: secret === null ? view : { ...view, secret }, created: true };
 }
 
-/** With its secret if the object makes it now: a first try may have ended before it did. */
-async function shown(c: TenantContext, tenantId: string, row: Omit<EndpointRow, "seq">) {
-  const { secret } = await endpointOf(c.env, row.id).configure(configOf(tenantId, row));
-  const view = toEndpointView(row);
-  return { ok: true, value: secret === null ? view : { ...view, secret } } as const;
+function replayed(c: TenantContext, id: string): Done<EndpointView> {
+  const row = endpointById(c.db, id);
+  return row === undefined ? notFound("webhook endpoint") : { ok: true, value: toEndpointView(row), replayed: true };
 }
 
 export async function patchEndpoint(

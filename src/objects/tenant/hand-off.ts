@@ -5,13 +5,15 @@
 
 import type { EventType } from "../../core/views.ts";
 import { endpointsBehind, markHanded } from "../../store/tenant/endpoint-store.ts";
-import { API_VERSION, type EventRow, eventsAfter, lastSequence } from "../../store/tenant/event-store.ts";
+import { type EventRow, eventsAfter, lastSequence } from "../../store/tenant/event-store.ts";
 import type { QueuedEvent } from "../api.ts";
+import { soon } from "../soon.ts";
 import type { TenantContext } from "./context.ts";
 import { endpointOf } from "./peers.ts";
 import { wantedTypes } from "./wanted-events.ts";
 
 const EVENTS_PER_CALL = 100;
+const ENDPOINT_DEADLINE_MS = 10_000;
 /** Bounds one run; whatever is left goes with the next. */
 const MAX_CALLS_PER_RUN = 200;
 
@@ -21,7 +23,7 @@ export function hasToHandOff(c: TenantContext): boolean {
 }
 
 /** @returns whether every endpoint has been handed every event */
-export async function handOff(c: TenantContext, tenantId: string): Promise<boolean> {
+export async function handOff(c: TenantContext): Promise<boolean> {
   let complete = true;
   let calls = 0;
   await Promise.all(
@@ -38,16 +40,14 @@ export async function handOff(c: TenantContext, tenantId: string): Promise<boole
           }
           const wanted: readonly EventType[] = wantedTypes(row);
           const queued = batch.filter((event) => wanted.includes(event.type)).map(toQueued);
-          if (queued.length > 0) await endpointOf(c.env, row.id).enqueue(queued, { replay: false });
+          if (queued.length > 0) {
+            await soon(endpointOf(c.env, row.id).enqueue(queued, { replay: false }), ENDPOINT_DEADLINE_MS);
+          }
           markHanded(c.db, row.id, last.sequence);
           after = last.sequence;
         }
       } catch (error) {
         complete = false;
-        // Its creation was perhaps cut short before the object heard of it; telling it twice changes nothing.
-        await endpointOf(c.env, row.id)
-          .configure({ tenantId, endpointId: row.id, url: row.url, apiVersion: API_VERSION })
-          .catch(() => null);
         console.warn(JSON.stringify({ at: "hand-off", endpoint: row.id, error: String(error) }));
       }
     }),

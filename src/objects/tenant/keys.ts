@@ -9,13 +9,14 @@ import {
   apiKeyById,
   bindKey,
   endApiKey,
+  endOf,
   insertApiKey,
   listApiKeys,
   toApiKeyView,
   useOfKey,
 } from "../../store/tenant/key-store.ts";
 import type { Idempotency, NewKey, PageRequest } from "../api.ts";
-import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
+import { BAD_CURSOR, type Done, hasEnded, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 
 export async function createKey(
@@ -32,7 +33,7 @@ export async function createKey(
   // Other requests ran while D1 answered: decide again on what is there now.
   const meanwhile = replayedKey(c, idempotency);
   if (meanwhile !== null) return meanwhile;
-  const row = { ...key, scopes: [...key.scopes], createdAt, revokedAt: null };
+  const row = { ...key, scopes: [...key.scopes], createdAt, revokedAt: null, replacedAt: null };
   c.storage.transactionSync(() => {
     insertApiKey(c.db, row);
     bindKey(c.db, idempotency, key.id);
@@ -53,15 +54,27 @@ export async function rotateKey(
   if (before !== null) return before;
   const old = mustBe(apiKeyById(c.db, id));
   const createdAt = c.now();
-  const row = { ...fresh, name: old.name, scopes: old.scopes, createdAt, expiresAt: old.expiresAt, revokedAt: null };
+  const row = {
+    ...fresh,
+    name: old.name,
+    scopes: old.scopes,
+    createdAt,
+    expiresAt: old.expiresAt,
+    revokedAt: null,
+    replacedAt: null,
+  };
   await insertKey(c.env.DB, tenantId, row);
 
   const meanwhile = replayedKey(c, idempotency) ?? refusedRotation(c, id);
   if (meanwhile !== null) return meanwhile;
-  const endsAt = Math.min(createdAt + overlapS * 1_000, old.expiresAt ?? Number.POSITIVE_INFINITY);
+  // A second rotation of the same key may shorten its overlap, never lengthen it.
+  const endsAt = Math.min(
+    createdAt + overlapS * 1_000,
+    endOf(mustBe(apiKeyById(c.db, id))) ?? Number.POSITIVE_INFINITY,
+  );
   c.storage.transactionSync(() => {
     insertApiKey(c.db, row);
-    endApiKey(c.db, id, { expiresAt: endsAt });
+    endApiKey(c.db, id, { replacedAt: endsAt });
     bindKey(c.db, idempotency, fresh.id);
   });
   // D1 follows, for the operator's view. The secret is shown in this answer or never: nothing may keep it back.
@@ -99,7 +112,7 @@ function refusedRotation(c: TenantContext, id: string): Done<never> | null {
   const old = apiKeyById(c.db, id);
   if (old === undefined) return notFound("API key");
   const now = c.now();
-  if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= now)) {
+  if (hasEnded(old, now)) {
     return refuse("state_conflict", "This key has ended; make a new one instead.");
   }
   return null;

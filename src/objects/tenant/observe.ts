@@ -116,13 +116,17 @@ export function observeBackfill(
   let added = 0;
   for (const transfer of slice.transfers) {
     const row = rows.get(keyText(transfer)) ?? null;
+    // What is settled is final: read again, and perhaps read otherwise, it is the same payment.
+    if (row !== null && row.status === "settled") {
+      alreadyKnown++;
+      continue;
+    }
     const isOurs = row !== null && row.status !== "dropped" && row.status !== "reverted";
     const isMet = isOurs && isKnown(known.get(keyText(transfer)), transfer);
     if (isMet) alreadyKnown++;
     else added++;
     if (transfer.height >= slice.windowFrom) continue;
     if (!isMet) fresh.push(transfer);
-    if (isOurs && row.dueHeight === null && row.dueFinalized === null && row.status === "settled") continue;
     const decision = decide(row === null ? null : toTold(row), transfer, commit.view, rule);
     decided.push({ key: transfer, before: row, decision, backfillId: slice.backfillId });
   }

@@ -8,11 +8,15 @@ import { eventById, eventsAfter, toEventView } from "../../store/tenant/event-st
 import { type BalanceKey, listBalances, listEntries, toBalance } from "../../store/tenant/ledger-store.ts";
 import { networkState } from "../../store/tenant/network-store.ts";
 import type { DepositFilter, PageRequest } from "../api.ts";
+import { soon } from "../soon.ts";
 import { BAD_CURSOR, type Done, notFound } from "./authorize.ts";
 import { toBalanceView, toEntryView } from "./balance-view.ts";
 import { assetsNamed, mustFindAsset, type TenantContext } from "./context.ts";
 import { toDepositView } from "./deposit-view.ts";
 import { scannerOf } from "./peers.ts";
+
+/** A list is worth more now without the newest count of confirmations than later with it. */
+const HEAD_DEADLINE_MS = 1_000;
 
 export async function pageOfDeposits(
   c: TenantContext,
@@ -94,7 +98,7 @@ async function headsOf(c: TenantContext, rows: readonly DepositRow[]): Promise<M
       let head = networkState(c.db, network)?.head;
       try {
         if (c.settings.networks.has(network)) {
-          head = Math.max(head ?? 0, (await scannerOf(c.env, network).status()).scannedTo ?? 0);
+          head = Math.max(head ?? 0, (await soon(scannerOf(c.env, network).status(), HEAD_DEADLINE_MS)).scannedTo ?? 0);
         }
       } catch {
         // The last height heard of stands.

@@ -1,6 +1,6 @@
 /** Past ranges still to be read, and news of the network still to be told. */
 
-import { and, asc, eq, isNotNull, lte } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull, lte } from "drizzle-orm";
 import type { ScannerDb } from "./database.ts";
 import { backfills, notices } from "./schema.ts";
 
@@ -32,6 +32,23 @@ export function updateJob(
   set: Partial<Pick<BackfillJob, "nextHeight" | "failures" | "dueAt">>,
 ): void {
   db.update(backfills).set(set).where(eq(backfills.seq, seq)).run();
+}
+
+/** Ends what was still to be read for one address. */
+export function deleteJobsOf(db: ScannerDb, tenant: number, address: string): void {
+  db.delete(backfills)
+    .where(and(eq(backfills.tenant, tenant), eq(backfills.address, address)))
+    .run();
+}
+
+/** How many ranges a tenant asked for are waiting, this one aside. */
+export function countJobsOf(db: ScannerDb, tenant: number, but: string): number {
+  const waiting = db
+    .select({ id: backfills.id })
+    .from(backfills)
+    .where(and(eq(backfills.tenant, tenant), isNull(backfills.address)))
+    .all();
+  return waiting.filter((job) => job.id !== but).length;
 }
 
 export function deleteJob(db: ScannerDb, seq: number): void {

@@ -53,6 +53,10 @@ export const tenants = sqliteTable(
     keptFrom: integer("kept_from").notNull(),
     nextHeight: integer("next_height"),
     nextFinalized: integer("next_finalized"),
+    /** Not called before this moment, unix milliseconds: it could not be told lately. */
+    retryAt: integer("retry_at").notNull().default(0),
+    /** How often in a row it could not be told. */
+    failures: integer("failures").notNull().default(0),
   },
   (t) => [
     index("tenants_dirty").on(t.dirty).where(sql`dirty = 1`),
@@ -119,18 +123,22 @@ export const removals = sqliteTable(
 );
 
 /** Past heights still to be read for a tenant. */
-export const backfills = sqliteTable("backfills", {
-  seq: integer("seq").primaryKey(),
-  id: text("id").notNull().unique(),
-  tenant: integer("tenant").notNull(),
-  /** One address alone, or null for all of the tenant's. */
-  address: text("address"),
-  toHeight: integer("to_height").notNull(),
-  nextHeight: integer("next_height").notNull(),
-  /** Slices in a row that failed. */
-  failures: integer("failures").notNull(),
-  dueAt: integer("due_at").notNull(),
-});
+export const backfills = sqliteTable(
+  "backfills",
+  {
+    seq: integer("seq").primaryKey(),
+    id: text("id").notNull().unique(),
+    tenant: integer("tenant").notNull(),
+    /** One address alone, or null for all of the tenant's. */
+    address: text("address"),
+    toHeight: integer("to_height").notNull(),
+    nextHeight: integer("next_height").notNull(),
+    /** Slices in a row that failed. */
+    failures: integer("failures").notNull(),
+    dueAt: integer("due_at").notNull(),
+  },
+  (t) => [index("backfills_due").on(t.dueAt), index("backfills_tenant").on(t.tenant, t.address)],
+);
 
 /** What a tenant still has to hear about the network itself. */
 export const notices = sqliteTable(

@@ -42,13 +42,23 @@ export function markDirty(db: ScannerDb, numbers: ReadonlySet<number>, windowFro
     .run();
 }
 
-/** Tenants that must be called at this head and finalized height. Each question has its own index. */
-export function tenantsToHear(db: ScannerDb, scannedTo: number, finalized: number, limit: number): TenantMark[] {
-  const read = (condition: SQL) => db.select().from(tenants).where(condition).limit(limit).all();
+/** Tenants that must be called at this head and finalized height, and may be now. Each question has its own index. */
+export function tenantsToHear(
+  db: ScannerDb,
+  at: { readonly scannedTo: number; readonly finalized: number; readonly now: number },
+  limit: number,
+): TenantMark[] {
+  const read = (condition: SQL) =>
+    db
+      .select()
+      .from(tenants)
+      .where(and(condition, lte(tenants.retryAt, at.now)))
+      .limit(limit)
+      .all();
   const found = [
     ...read(IS_DIRTY),
-    ...read(lte(tenants.nextHeight, scannedTo)),
-    ...read(lte(tenants.nextFinalized, finalized)),
+    ...read(lte(tenants.nextHeight, at.scannedTo)),
+    ...read(lte(tenants.nextFinalized, at.finalized)),
   ];
   return [...new Map(found.map((mark) => [mark.n, mark])).values()].slice(0, limit);
 }

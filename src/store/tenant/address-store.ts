@@ -63,6 +63,18 @@ export function insertAddress(db: TenantDb, row: Omit<AddressRow, "seq">): void 
   db.insert(addresses).values(row).run();
 }
 
+/** A try that broke off before anybody saw its row: the next request says what it stands for. */
+export function updateDetails(
+  db: TenantDb,
+  id: string,
+  details: Pick<AddressRow, "account" | "label" | "metadata">,
+): void {
+  db.update(addresses)
+    .set(details)
+    .where(and(eq(addresses.id, id), isNull(addresses.watchedFrom)))
+    .run();
+}
+
 export function setWatchedFrom(db: TenantDb, id: string, watchedFrom: number): void {
   db.update(addresses)
     .set({ watchedFrom })
@@ -88,5 +100,5 @@ export function releasesOf(db: TenantDb, network: string, address: string): Addr
 }
 
 export function addressesToRelease(db: TenantDb): AddressRow[] {
-  return db.select().from(addresses).where(eq(addresses.releasePending, 1)).limit(50).all();
+  return db.select().from(addresses).where(sql`release_pending = 1`).limit(50).all();
 }

@@ -1,6 +1,6 @@
 /** API keys by their keyed hash, and the requests that idempotency keys stand for. */
 
-import { desc, eq, lt } from "drizzle-orm";
+import { and, desc, eq, lt } from "drizzle-orm";
 import type { ApiKeyView } from "../../core/views.ts";
 import type { TenantDb } from "./database.ts";
 import { apiKeys, idempotency, tenant } from "./schema.ts";
@@ -28,7 +28,7 @@ export function insertApiKey(db: TenantDb, row: Omit<ApiKeyRow, "seq">): void {
   db.insert(apiKeys).values(row).run();
 }
 
-export function endApiKey(db: TenantDb, id: string, end: { revokedAt: number } | { expiresAt: number }): void {
+export function endApiKey(db: TenantDb, id: string, end: { revokedAt: number } | { replacedAt: number }): void {
   db.update(apiKeys).set(end).where(eq(apiKeys.id, id)).run();
 }
 
@@ -42,15 +42,25 @@ export function listApiKeys(db: TenantDb, before: number | null, limit: number):
     .all();
 }
 
+/** The moment a key ends by itself: as it was made, or earlier since another took its place. Unix milliseconds. */
+export function endOf(row: Pick<ApiKeyRow, "expiresAt" | "replacedAt">): number | null {
+  const ends = [row.expiresAt, row.replacedAt].filter((at) => at !== null);
+  return ends.length === 0 ? null : Math.min(...ends);
+}
+
 export function toApiKeyView(row: Omit<ApiKeyRow, "seq">): ApiKeyView {
   return {
     id: row.id,
     name: row.name,
     scopes: row.scopes,
     created_at: new Date(row.createdAt).toISOString(),
-    expires_at: row.expiresAt === null ? null : new Date(row.expiresAt).toISOString(),
-    revoked_at: row.revokedAt === null ? null : new Date(row.revokedAt).toISOString(),
+    expires_at: isoOrNull(endOf(row)),
+    revoked_at: isoOrNull(row.revokedAt),
   };
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 export type KeyUse =
@@ -67,6 +77,14 @@ export function useOfKey(db: TenantDb, use: { key: string; fingerprint: string }
 }
 
 /** Binds a key to the object its request made, in the commit that made it. */
+/** Lets go of a key whose request was refused after all. */
+export function unbindKey(db: TenantDb, use: { key: string } | null, objectId: string): void {
+  if (use === null) return;
+  db.delete(idempotency)
+    .where(and(eq(idempotency.key, use.key), eq(idempotency.objectId, objectId)))
+    .run();
+}
+
 export function bindKey(db: TenantDb, use: { key: string; fingerprint: string } | null, objectId: string): void {
   if (use === null) return;
   db.insert(idempotency).values({ key: use.key, fingerprint: use.fingerprint, objectId }).run();

@@ -24,6 +24,8 @@ export const apiKeys = sqliteTable("api_keys", {
   createdAt: integer("created_at").notNull(),
   expiresAt: integer("expires_at"),
   revokedAt: integer("revoked_at"),
+  /** When it ends because another key took its place; apart from `expires_at`, which its successor inherits. */
+  replacedAt: integer("replaced_at"),
 });
 
 /** A key names one request for ever: same fingerprint, same object. */
@@ -62,7 +64,11 @@ export const addresses = sqliteTable(
     /** 1 while the watch and the claim of a deleted address are still to be given back. */
     releasePending: integer("release_pending").notNull().default(0),
   },
-  (t) => [index("addresses_address").on(t.address, t.network), index("addresses_account").on(t.account)],
+  (t) => [
+    index("addresses_address").on(t.address, t.network),
+    index("addresses_account").on(t.account),
+    index("addresses_release").on(t.releasePending).where(sql`release_pending = 1`),
+  ],
 );
 
 /** Where this tenant stands on each network. */

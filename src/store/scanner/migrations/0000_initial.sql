@@ -20,6 +20,8 @@ CREATE TABLE `backfills` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `backfills_id_unique` ON `backfills` (`id`);--> statement-breakpoint
+CREATE INDEX `backfills_due` ON `backfills` (`due_at`);--> statement-breakpoint
+CREATE INDEX `backfills_tenant` ON `backfills` (`tenant`,`address`);--> statement-breakpoint
 CREATE TABLE `blocks` (
 	`height` integer PRIMARY KEY NOT NULL,
 	`hash` text NOT NULL,
@@ -74,7 +76,9 @@ CREATE TABLE `tenants` (
 	`dirty` integer NOT NULL,
 	`kept_from` integer NOT NULL,
 	`next_height` integer,
-	`next_finalized` integer
+	`next_finalized` integer,
+	`retry_at` integer DEFAULT 0 NOT NULL,
+	`failures` integer DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `tenants_tenant_id_unique` ON `tenants` (`tenant_id`);--> statement-breakpoint

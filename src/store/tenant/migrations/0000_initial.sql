@@ -15,6 +15,7 @@ CREATE TABLE `addresses` (
 CREATE UNIQUE INDEX `addresses_id_unique` ON `addresses` (`id`);--> statement-breakpoint
 CREATE INDEX `addresses_address` ON `addresses` (`address`,`network`);--> statement-breakpoint
 CREATE INDEX `addresses_account` ON `addresses` (`account`);--> statement-breakpoint
+CREATE INDEX `addresses_release` ON `addresses` (`release_pending`) WHERE release_pending = 1;--> statement-breakpoint
 CREATE TABLE `api_keys` (
 	`seq` integer PRIMARY KEY NOT NULL,
 	`id` text NOT NULL,
@@ -23,7 +24,8 @@ CREATE TABLE `api_keys` (
 	`scopes` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`expires_at` integer,
-	`revoked_at` integer
+	`revoked_at` integer,
+	`replaced_at` integer
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `api_keys_id_unique` ON `api_keys` (`id`);--> statement-breakpoint
