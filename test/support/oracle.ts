@@ -26,7 +26,7 @@ export interface ExactOptions {
 
 const WITHIN_MS = 30_000;
 /** A second event of something that was told already would have come by then. */
-const REST_MS = 400;
+const REST_MS = 300;
 
 /** Waits until nothing differs any more, rests, and looks again. */
 export async function expectExact(

@@ -12,7 +12,7 @@ import { type Env, readSettings } from "../../src/env.ts";
 import type { ChainScanner, Tenant } from "../../src/index.ts";
 import type { ScannerStatus } from "../../src/objects/api.ts";
 import type { EnabledNetwork } from "../../src/settings.ts";
-import { ModelChain, ModelNode, serveNodes, type Tx } from "./model-chain.ts";
+import { Gate, ModelChain, ModelNode, serveNodes, type Tx } from "./model-chain.ts";
 
 const { default: worker } = exports as unknown as { default: Fetcher };
 export const { DB, OPERATOR_TOKEN, CHAIN_SCANNER, TENANT } = env as unknown as Env;
@@ -30,6 +30,7 @@ export let node: ModelNode;
 
 /** A new chain of `length` blocks, one node, and a scanner that has read nothing. */
 export async function startLine(length = 40): Promise<void> {
+  Gate.openAll();
   Object.assign(local, asShipped);
   time.now = Date.now() + 365 * DAY_MS;
   chain = new ModelChain();

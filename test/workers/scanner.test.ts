@@ -7,6 +7,7 @@ import type { BackfillView } from "../../src/core/views.ts";
 import type { Env } from "../../src/env.ts";
 import service, { Tenant } from "../../src/index.ts";
 import { claimDeposits } from "../../src/store/d1/claims.ts";
+import { StoreFault, withDeadline } from "../../src/store/d1/deadline.ts";
 import {
   call,
   chain,
@@ -356,7 +357,7 @@ describe("the alarm", () => {
   });
 
   it("B134 a fault of our own in a poll is logged, and the next poll comes", async () => {
-    quiet("error");
+    quiet("warn", "error");
     await merchant.watch(address);
     chain.mine([pay(address, ETH)], [], []);
     await inScanner((_, sql) => sql.exec("ALTER TABLE counters RENAME TO away"));
@@ -730,6 +731,7 @@ describe("I17 backfills", () => {
 
 describe("an object restored from an older copy", () => {
   it("the scanner: what it reads next still reaches the tenant", async () => {
+    quiet("warn");
     await merchant.watch(address);
     await mineAndPoll([pay(address, 1n)], [], []);
     // The scanner's versions begin anew below those that the tenant has acknowledged.
@@ -747,6 +749,7 @@ describe("an object restored from an older copy", () => {
   });
 
   it("a tenant: it gets the whole, and what fell below the window since is set aside", async () => {
+    quiet("warn");
     await merchant.watch(address);
     await mineAndPoll([pay(address, 1n)], [pay(address, 10n)], []);
     const copy = await merchant.inside((_, sql) =>
@@ -797,5 +800,15 @@ describe("claims in D1", () => {
     expect(again.fresh).toBe(0);
     expect(again.conflicts).toEqual([theirs[7], theirs[1_007], theirs[2_007]]);
     expect(await claimDeposits(DB, "base", claims.slice(0, 1))).toEqual({ conflicts: [], fresh: 1 });
+  });
+
+  it("B133 an answer that does not come in ten seconds is unknown, and may be asked for again", async () => {
+    vi.useFakeTimers();
+    const late = withDeadline("claim deposits", () => new Promise<never>(() => {})).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+    const fault = await late;
+    expect(fault).toBeInstanceOf(StoreFault);
+    expect(fault).toMatchObject({ retryable: true, message: expect.stringContaining("no answer from D1") });
   });
 });

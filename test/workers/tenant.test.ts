@@ -308,6 +308,7 @@ describe("observations", () => {
   });
 
   it("the whole: what it does not name is gone at or above its window, and set aside below it", async () => {
+    quiet("warn");
     const [old, recent] = [scans.transfer(100, 5n), scans.transfer(110, 7n)];
     await scans.observe(112, { added: [old, recent] });
     expect(await scans.observe(125, { base: null, added: [] })).toMatchObject({

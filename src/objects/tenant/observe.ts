@@ -87,6 +87,9 @@ export function observe(
       duplicatesMet: (state?.duplicatesMet ?? 0) + duplicates,
     });
   });
+  if (unknown.length > 0) {
+    console.warn(JSON.stringify({ at: "set aside", tenant: tenantId, network: o.network, deposits: unknown.length }));
+  }
   return { observed: acknowledge(c, o.network, o), wroteEvents: written > 0 };
 }
 
