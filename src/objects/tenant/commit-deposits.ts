@@ -13,7 +13,7 @@ import { type DepositRow, putDeposit } from "../../store/tenant/deposit-store.ts
 import { EventAppender } from "../../store/tenant/event-store.ts";
 import { appendEntries, type BalanceKey, readBalance, writeBalance } from "../../store/tenant/ledger-store.ts";
 import { toBalanceView } from "./balance-view.ts";
-import { type AssetFacts, mustFindAsset, type TenantContext } from "./context.ts";
+import type { AssetFacts, TenantContext } from "./context.ts";
 import { toDepositView } from "./deposit-view.ts";
 
 export interface Decided {
@@ -32,6 +32,7 @@ export interface Commit {
   readonly now: number;
   /** The end customer an address belongs to. */
   readonly accountOf: (address: string) => string;
+  readonly assetOf: (asset: string) => AssetFacts;
 }
 
 const EVENT_OF: Record<Step["type"], EventType> = {
@@ -56,7 +57,7 @@ export function commitDeposits(commit: Commit, decided: readonly Decided[]): num
       row = withStep(commit, row, step);
       // A person had reopened it, and it stands: it is settled once more, and once was told.
       if (settledBefore) continue;
-      const asset = mustFindAsset(commit.c, commit.network, row.asset);
+      const asset = commit.assetOf(row.asset);
       const event = events.append(EVENT_OF[step.type], row.id, toDepositView(row, asset, commit.view.head));
       ledger.post(row, step, event.id);
       written++;
@@ -171,7 +172,7 @@ class CommitLedger {
     const opened = before.debt === 0n && after.debt > 0n;
     const cleared = before.debt > 0n && after.debt === 0n;
     if (!opened && !cleared) return;
-    const asset: AssetFacts = mustFindAsset(this.#commit.c, key.network, key.asset);
+    const asset: AssetFacts = this.#commit.assetOf(key.asset);
     const data: BalanceView = toBalanceView(key.account, asset, after);
     this.#events.append(opened ? "account.debt_opened" : "account.debt_cleared", `account:${key.account}`, data);
   }

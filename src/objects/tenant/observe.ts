@@ -52,7 +52,7 @@ export function observe(
   const before = new Map(transfersByKey(c.db, o.network, [...rows.values()]).map((t) => [keyText(t), t]));
   const duplicates = o.added.filter((t) => isKnown(before.get(keyText(t)), t)).length;
   const commit = prepare(c, tenantId, o.network, o);
-  const rule = ruleOf(c, o.network);
+  const rule = ruleOf(commit);
 
   const decided: Decided[] = [];
   const look = (key: TransferKey, seen: SeenPayment | null) => {
@@ -111,7 +111,7 @@ export function observeBackfill(
   const rows = new Map(depositsByKey(c.db, slice.network, slice.transfers).map(byKey));
   const known = new Map(transfersByKey(c.db, slice.network, slice.transfers).map((t) => [keyText(t), t]));
   const commit = prepare(c, tenantId, slice.network, slice);
-  const rule = ruleOf(c, slice.network);
+  const rule = ruleOf(commit);
 
   const decided: Decided[] = [];
   const fresh: SeenTransfer[] = [];
@@ -189,16 +189,26 @@ function prepare(
     minConfirmSeconds: settings.minConfirmSeconds,
   };
   const { finality, reorgWindow } = settings;
-  const accountOf = (address: string) => accountOfAddress(c.db, network, address);
-  return { c, tenantId, network, view, settlesBy: { finality, reorgWindow }, now: c.now(), accountOf };
+  // One commit may tell of thousands of payments to few addresses in fewer assets: each is looked up once.
+  const accountOf = remembered((address: string) => accountOfAddress(c.db, network, address));
+  const assetOf = remembered((asset: string) => mustFindAsset(c, network, asset));
+  return { c, tenantId, network, view, settlesBy: { finality, reorgWindow }, now: c.now(), accountOf, assetOf };
 }
 
-function ruleOf(c: TenantContext, network: string) {
+function ruleOf({ c, network, assetOf }: Commit) {
   const settings = c.settings.knownNetworks.get(network);
   if (settings === undefined) throw new Error(`network ${network} is not configured`);
   const rules = confirmationRules(c.db, network) ?? NO_RULES;
-  return (payment: SeenPayment) =>
-    ruleFor(settings, rules, mustFindAsset(c, network, payment.asset), payment.amountUnits);
+  return (payment: SeenPayment) => ruleFor(settings, rules, assetOf(payment.asset), payment.amountUnits);
+}
+
+function remembered<V>(find: (name: string) => V): (name: string) => V {
+  const found = new Map<string, V>();
+  return (name) => {
+    const value = found.get(name) ?? find(name);
+    found.set(name, value);
+    return value;
+  };
 }
 
 function acknowledge(c: TenantContext, network: string, held: { version: number; head: number }): Observed {
