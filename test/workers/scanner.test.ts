@@ -459,6 +459,15 @@ describe("watches", () => {
     expect(claim).toBe(merchant.id);
   });
 
+  it("taken back at once after a delete: the past that was still to be read is read", async () => {
+    chain.mine([pay(address, 1n)], ...empty(40));
+    const { id } = await merchant.watch(address, { start_height: 41 });
+    expect((await merchant.call("DELETE", `/v1/addresses/${id}`)).status).toBe(204);
+    await merchant.watch(address, { start_height: 41 });
+    await poll(4);
+    expect((await merchant.deposits()).map((d) => d.amount_units)).toEqual(["1"]);
+  });
+
   it("a release that hangs in D1 does not take a new claim of the same address", async () => {
     const { id } = await merchant.watch(address);
     await poll();

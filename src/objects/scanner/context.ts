@@ -59,3 +59,8 @@ export function freshMemory(): Memory {
 export function stateOf(s: Pick<ScannerContext, "db" | "network">): ScannerState {
   return readState(s.db) ?? createState(s.db, s.network.id);
 }
+
+/** The highest head any node showed. */
+export function noteHead(s: ScannerContext, head: BlockRef): void {
+  if (s.memory.head === null || head.height > s.memory.head.height) s.memory.head = head;
+}

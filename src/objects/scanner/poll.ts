@@ -16,7 +16,7 @@ import { safeHeight } from "../../core/window.ts";
 import { countUp, type ScannerState } from "../../store/scanner/state-store.ts";
 import { stepBackfill } from "./backfill.ts";
 import { claimNew } from "./claim.ts";
-import { type ScannerContext, stateOf } from "./context.ts";
+import { noteHead, type ScannerContext, stateOf } from "./context.ts";
 import { deliver } from "./deliver.ts";
 import { extend } from "./extend.ts";
 import { followFork } from "./fork.ts";
@@ -200,8 +200,4 @@ function isWindowFull(s: ScannerContext, state: ScannerState, tip: ChainTip): bo
 function mayLag(s: ScannerContext, tip: ChainTip): boolean {
   if (tip.head.height < Math.max(stateOf(s).scannedTo ?? 0, s.memory.head?.height ?? 0)) return true;
   return s.now() - (s.memory.lastAdvanceAt ?? 0) > QUIET_POLLS * s.network.pollMs;
-}
-
-function noteHead(s: ScannerContext, head: BlockRef): void {
-  if (s.memory.head === null || head.height > s.memory.head.height) s.memory.head = head;
 }

@@ -6,7 +6,7 @@
 import { ChainFault, type ChainNode, type ChainTip } from "../../chains/port.ts";
 import { derivedId } from "../../core/ids.ts";
 import { type Outcome, refuse } from "../../core/refusal.ts";
-import { countJobsOf, deleteJobsOf, insertJob, unreadFrom } from "../../store/scanner/job-store.ts";
+import { countJobsOf, insertJob, unreadFrom } from "../../store/scanner/job-store.ts";
 import { countUp } from "../../store/scanner/state-store.ts";
 import {
   insertToken,
@@ -18,7 +18,7 @@ import {
 } from "../../store/scanner/watch-store.ts";
 import type { WatchRequest } from "../api.ts";
 import { isActive } from "./active.ts";
-import { type ScannerContext, stateOf } from "./context.ts";
+import { noteHead, type ScannerContext, stateOf } from "./context.ts";
 import { startAtHead } from "./start.ts";
 
 /** Past ranges of one tenant that may wait at a time. */
@@ -92,9 +92,8 @@ export function unwatch(s: Pick<ScannerContext, "db" | "network">, tenantId: str
   if (mark === undefined || scannedTo === null) return;
   const intervals = intervalsOf(s.db, new Set([address])).get(address) ?? [];
   const open = intervals.find((row) => row.untilHeight === null && row.tenant === mark.n);
-  if (open === undefined) return;
-  setUntil(s.db, address, open.fromHeight, scannedTo + s.network.reorgWindow);
-  deleteJobsOf(s.db, mark.n, address);
+  // A past that is still being read stays to be read: it was this tenant's, and the watch may be taken back.
+  if (open !== undefined) setUntil(s.db, address, open.fromHeight, scannedTo + s.network.reorgWindow);
 }
 
 /** Up to where each of a tenant's addresses was read without a gap. */
@@ -158,7 +157,7 @@ function start(s: ScannerContext): Promise<Outcome<number>> {
 /** The chain's height now, as far as any node shows it. */
 function freshHead(s: ScannerContext): Promise<Outcome<number>> {
   return firstAnswer(s, async (_node, tip) => {
-    if (s.memory.head === null || tip.head.height > s.memory.head.height) s.memory.head = tip.head;
+    noteHead(s, tip.head);
     return knownHead(s);
   });
 }

@@ -34,13 +34,6 @@ export function updateJob(
   db.update(backfills).set(set).where(eq(backfills.seq, seq)).run();
 }
 
-/** Ends what was still to be read for one address. */
-export function deleteJobsOf(db: ScannerDb, tenant: number, address: string): void {
-  db.delete(backfills)
-    .where(and(eq(backfills.tenant, tenant), eq(backfills.address, address)))
-    .run();
-}
-
 /** How many ranges a tenant asked for are waiting, this one aside. */
 export function countJobsOf(db: ScannerDb, tenant: number, but: string): number {
   const waiting = db
