@@ -362,9 +362,7 @@ export class Tenant extends DurableObject<Env> implements TenantApi, TenantPeerA
   /** One run at a time; whoever asks while it goes on makes it look once more at its end. */
   #follow(): Promise<boolean> {
     this.#followAgain = true;
-    this.#followUp ??= this.#followAll().finally(() => {
-      this.#followUp = null;
-    });
+    this.#followUp ??= this.#followAll();
     return this.#followUp;
   }
 
@@ -374,6 +372,8 @@ export class Tenant extends DurableObject<Env> implements TenantApi, TenantPeerA
       this.#followAgain = false;
       complete = await this.#followOnce();
     }
+    // In the turn of the last look: nobody can ask in between and go unheard.
+    this.#followUp = null;
     return complete;
   }
 
