@@ -89,6 +89,7 @@ function bindingsOf(given, folder, chain) {
     ALLOW_LOCAL_WEBHOOKS: given.ALLOW_LOCAL_WEBHOOKS ?? "true",
     KEY_PEPPER: secretOf(folder.path, "key-pepper", given.KEY_PEPPER),
     OPERATOR_TOKEN: secretOf(folder.path, "operator-token", given.OPERATOR_TOKEN),
+    WALLET_SEED: secretOf(folder.path, "wallet-seed", given.WALLET_SEED),
   };
   for (const [name, value] of Object.entries(given)) {
     if (/^RPC_[A-Z0-9_]+$/.test(name) || name === "NETWORKS") bindings[name] = value;

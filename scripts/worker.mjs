@@ -48,6 +48,7 @@ function wranglerEnvironment(folder) {
   for (const name of [
     "KEY_PEPPER",
     "OPERATOR_TOKEN",
+    "WALLET_SEED",
     "CLOUDFLARE_ENV",
     "CLOUDFLARE_INCLUDE_PROCESS_ENV",
     "FORCE_COLOR",

@@ -17,4 +17,5 @@ export interface Env extends SettingsSource {
   readonly SIGNUP_LIMITER?: RateLimit;
   readonly KEY_PEPPER: string;
   readonly OPERATOR_TOKEN: string;
+  readonly WALLET_SEED: string;
 }

@@ -16,6 +16,8 @@ export interface SettingsSource {
   readonly KEY_PEPPER?: string | undefined;
   /** Bearer token of the operator: metrics, and what only a person may decide. */
   readonly OPERATOR_TOKEN?: string | undefined;
+  /** Hex of 32 to 64 random bytes: the tenants' hot wallets are derived from it. Changing it moves them all. */
+  readonly WALLET_SEED?: string | undefined;
   /** Opens http and loopback webhook targets, for local work only. */
   readonly ALLOW_LOCAL_WEBHOOKS?: string | undefined;
   /** JSON by network id: see core/network-settings.ts. */
@@ -36,6 +38,8 @@ export interface Settings {
   readonly knownNetworks: ReadonlyMap<string, NetworkSettings>;
   readonly keyPepper: string;
   readonly operatorToken: string;
+  /** Hex, lower case, 64 to 128 digits. */
+  readonly walletSeed: string;
   readonly allowLocalWebhooks: boolean;
 }
 
@@ -75,12 +79,17 @@ function parse(env: SettingsSource): Settings {
   const problems: string[] = [];
   const keyPepper = secret(env.KEY_PEPPER, "KEY_PEPPER", problems);
   const operatorToken = secret(env.OPERATOR_TOKEN, "OPERATOR_TOKEN", problems);
+  const walletSeed = seed(env.WALLET_SEED, "WALLET_SEED", problems);
   if (keyPepper !== "" && keyPepper === operatorToken) problems.push("OPERATOR_TOKEN: must differ from KEY_PEPPER");
+  for (const [name, other] of Object.entries({ KEY_PEPPER: keyPepper, OPERATOR_TOKEN: operatorToken })) {
+    // Whoever sees one of them must not know the wallets, in whatever case it is spelt.
+    if (walletSeed !== "" && walletSeed === other.toLowerCase()) problems.push(`WALLET_SEED: must differ from ${name}`);
+  }
   const allowLocalWebhooks = flag(env.ALLOW_LOCAL_WEBHOOKS, "ALLOW_LOCAL_WEBHOOKS", problems);
   const knownNetworks = allNetworks(env.NETWORKS, problems);
   const networks = enabledNetworks(env, knownNetworks, problems);
   if (problems.length > 0) throw new SettingsError(problems);
-  return { networks, knownNetworks, keyPepper, operatorToken, allowLocalWebhooks };
+  return { networks, knownNetworks, keyPepper, operatorToken, walletSeed, allowLocalWebhooks };
 }
 
 function allNetworks(json: unknown, problems: string[]): ReadonlyMap<string, NetworkSettings> {
@@ -164,9 +173,34 @@ function secretFault(value: unknown): string | null {
     return "expected printable ASCII in one line, without spaces at the ends";
   }
   if (WELL_KNOWN.test(value)) return `contains a word from well-known values; ${expected}`;
-  if (new Set(value).size < MIN_DISTINCT_CHARS) return `uses fewer than ${MIN_DISTINCT_CHARS} characters; ${expected}`;
-  if (isRepetition(value) || isSequence(value)) return `follows a pattern; ${expected}`;
-  return null;
+  const weakness = weaknessOf(value);
+  return weakness === null ? null : `${weakness}; ${expected}`;
+}
+
+/** The wallet seed in lower case, or "" when it is missing or weak. */
+function seed(value: unknown, name: string, problems: string[]): string {
+  const fault = seedFault(value);
+  if (fault === null) return String(value).toLowerCase();
+  problems.push(`${name}: ${fault}`);
+  return "";
+}
+
+/** Nothing of the seed is shown, not even which sign does not fit. */
+function seedFault(value: unknown): string | null {
+  const expected = "expected 32 to 64 random bytes in hex, e.g. from: openssl rand -hex 32";
+  if (value === undefined || value === "") return `missing; ${expected}`;
+  if (typeof value !== "string") return `expected text, got ${typeof value}`;
+  if (!/^(?:[0-9a-fA-F]{2}){32,64}$/.test(value)) {
+    return `${/^[0-9a-fA-F]+$/.test(value) ? `has ${value.length} digits` : "is not hex"}; ${expected}`;
+  }
+  const weakness = weaknessOf(value.toLowerCase());
+  return weakness === null ? null : `${weakness}; ${expected}`;
+}
+
+/** What a text that came by chance never has. */
+function weaknessOf(text: string): string | null {
+  if (new Set(text).size < MIN_DISTINCT_CHARS) return `uses fewer than ${MIN_DISTINCT_CHARS} characters`;
+  return isRepetition(text) || isSequence(text) ? "follows a pattern" : null;
 }
 
 /** Whether a unit of at most half the text, repeated, gives the text. */

@@ -6,9 +6,10 @@
 
 import { afterOutcome, type NodeHealth, type NodeOutcome, newHealth, ranking } from "../core/health.ts";
 import type { NetworkSettings } from "../core/network.ts";
+import { ChainIdCheck } from "./chain-id-check.ts";
 import type { ProviderSettings } from "./evm/http-exchange.ts";
 import { EvmNode } from "./evm/node.ts";
-import { ChainFault, type ChainNode } from "./port.ts";
+import type { ChainNode } from "./port.ts";
 
 export interface ChainNodesSettings {
   readonly settings: NetworkSettings;
@@ -82,19 +83,17 @@ export class ChainNodes {
 /** Lets no call through before the node has shown the right chain id. */
 class VerifiedNode implements ChainNode {
   readonly name: string;
-  readonly #network: Pick<NetworkSettings, "id" | "chainId">;
   readonly #node: ChainNode;
-  #check: Promise<void> | null = null;
-  #refusal: string | null = null;
+  readonly #chainId: ChainIdCheck;
 
   constructor(network: Pick<NetworkSettings, "id" | "chainId">, node: ChainNode) {
     this.name = node.name;
-    this.#network = network;
     this.#node = node;
+    this.#chainId = new ChainIdCheck(network, node.name, () => node.chainId());
   }
 
   get refusal(): string | null {
-    return this.#refusal;
+    return this.#chainId.refusal;
   }
 
   get lacksTraces(): boolean {
@@ -102,49 +101,31 @@ class VerifiedNode implements ChainNode {
   }
 
   async tip(): ReturnType<ChainNode["tip"]> {
-    await this.#verified();
+    await this.#chainId.passed();
     return this.#node.tip();
   }
 
   async headers(...args: Parameters<ChainNode["headers"]>): ReturnType<ChainNode["headers"]> {
-    await this.#verified();
+    await this.#chainId.passed();
     return this.#node.headers(...args);
   }
 
   async readBlocks(...args: Parameters<ChainNode["readBlocks"]>): ReturnType<ChainNode["readBlocks"]> {
-    await this.#verified();
+    await this.#chainId.passed();
     return this.#node.readBlocks(...args);
   }
 
   async readRange(...args: Parameters<ChainNode["readRange"]>): ReturnType<ChainNode["readRange"]> {
-    await this.#verified();
+    await this.#chainId.passed();
     return this.#node.readRange(...args);
   }
 
   async token(contract: string): ReturnType<ChainNode["token"]> {
-    await this.#verified();
+    await this.#chainId.passed();
     return this.#node.token(contract);
   }
 
   chainId(): Promise<number> {
     return this.#node.chainId();
-  }
-
-  /** Asked once. A check that failed for want of an answer is made again with the next call. */
-  async #verified(): Promise<void> {
-    if (this.#refusal !== null) throw new ChainFault(this.#refusal, false, this.name);
-    this.#check ??= this.#compareChainId().catch((error: unknown) => {
-      this.#check = null;
-      throw error;
-    });
-    await this.#check;
-  }
-
-  async #compareChainId(): Promise<void> {
-    const reported = await this.#node.chainId();
-    if (reported === this.#network.chainId) return;
-    const { id, chainId } = this.#network;
-    this.#refusal = `node ${this.name} serves chain id ${reported}, network ${id} is chain id ${chainId}`;
-    throw new ChainFault(this.#refusal, false, this.name);
   }
 }

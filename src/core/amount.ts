@@ -37,3 +37,11 @@ export function unitsFromText(text: string): bigint {
     throw new Error(`stored amount is not a canonical integer: ${JSON.stringify(text)}`);
   return BigInt(text);
 }
+
+export function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+export function larger(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

@@ -20,6 +20,7 @@ export type IdPrefix =
   | "bf"
   | "le"
   | "jrn"
+  | "rec"
   | "inc"
   | "req";
 

@@ -38,6 +38,38 @@ export function depositReverted(balance: Balance, amountUnits: bigint): readonly
   return postings(["available", "chain", covered], ["debt", "chain", amountUnits - covered]);
 }
 
+/** The amount of a withdrawal is set aside before anything is signed. */
+export function withdrawalReserved(amountUnits: bigint): readonly Posting[] {
+  return postings(["available", "reserved", amountUnits]);
+}
+
+/** The chain has paid it. */
+export function withdrawalConfirmed(amountUnits: bigint): readonly Posting[] {
+  return postings(["reserved", "settled", amountUnits]);
+}
+
+/** The block that paid it is replaced: the payment may come again, so the amount is set aside again. */
+export function withdrawalReopened(amountUnits: bigint): readonly Posting[] {
+  return postings(["settled", "reserved", amountUnits]);
+}
+
+/** A withdrawal that will not be paid gives its amount back; what an account owes is repaid out of it first. */
+export function withdrawalReleased(balance: Balance, amountUnits: bigint): readonly Posting[] {
+  const repaid = min(balance.debt, amountUnits);
+  return postings(["reserved", "available", amountUnits], ["available", "debt", repaid]);
+}
+
+/**
+ * The tenant's own account for what networks took. The wallet pays fees from outside the ledger, so they come
+ * in from the chain and are settled at once; no account of a customer bears them.
+ */
+export const FEE_ACCOUNT = "sluice:fees";
+
+/** Of a mined transaction, on `FEE_ACCOUNT` in the network's native coin. */
+export function networkFeePaid(feeUnits: bigint): readonly Posting[] {
+  return postings(["chain", "settled", feeUnits]);
+}
+
 /** @throws when a bucket would fall below zero: that is a bug in what decided the postings. */
 export function post(balance: Balance, journal: readonly Posting[]): Balance {
   const next = { ...balance };

@@ -22,6 +22,13 @@ const MIN_POLL_MS = 100;
 const MAX_POLL_MS = 3_600_000;
 const MAX_CONFIRM_SECONDS = 86_400;
 const MAX_DECIMALS = 77;
+/** One wei, in gwei. */
+const MIN_FEE_GWEI = 0.000000001;
+const MAX_FEE_GWEI = 1_000_000;
+const MAX_REPLACE_BLOCKS = 20_000;
+const REPLACE_AFTER_MS = 180_000;
+const MIN_DEADLINE_S = 10;
+const MAX_DEADLINE_S = 604_800;
 const MAX_SHOWN_CHARS = 60;
 /** Development chains: many of them carry the same id, and nothing on them is worth counting twice. */
 const SHARED_CHAIN_IDS: ReadonlySet<number> = new Set([1_337, 31_337]);
@@ -54,6 +61,10 @@ const OPTIONAL = {
   native: z.boolean({ error: "true or false" }).optional(),
   internal: z.boolean({ error: "true or false" }).optional(),
   tokens: z.array(TOKEN, { error: "an array of {symbol, contract, decimals}" }).optional(),
+  max_fee_gwei: feeGwei().optional(),
+  fee_model: z.enum(["eip1559", "legacy"], { error: oneOf(["eip1559", "legacy"]) }).optional(),
+  replace_after_blocks: integer(1, MAX_REPLACE_BLOCKS).optional(),
+  withdrawal_deadline_s: integer(MIN_DEADLINE_S, MAX_DEADLINE_S).optional(),
 };
 const KEYS = Object.keys({ ...PACE, ...OPTIONAL, ...IDENTITY });
 
@@ -125,6 +136,14 @@ function added(id: string, value: unknown): Parsed {
     native: true,
     internal: true,
     tokens: [],
+    payout: {
+      // Above what any network we know asks in its worst hours.
+      maxFeeGwei: 500,
+      feeModel: "eip1559",
+      // Three minutes at one block per poll.
+      replaceAfterBlocks: Math.min(MAX_REPLACE_BLOCKS, Math.ceil(REPLACE_AFTER_MS / poll_ms)),
+      deadlineS: 3_600,
+    },
   };
   return merged(stated, parsed.data);
 }
@@ -141,6 +160,12 @@ function merged(under: NetworkSettings, given: Override): Parsed {
     native: given.native ?? under.native,
     internal: given.internal ?? under.internal,
     tokens,
+    payout: {
+      maxFeeGwei: given.max_fee_gwei ?? under.payout.maxFeeGwei,
+      feeModel: given.fee_model ?? under.payout.feeModel,
+      replaceAfterBlocks: given.replace_after_blocks ?? under.payout.replaceAfterBlocks,
+      deadlineS: given.withdrawal_deadline_s ?? under.payout.deadlineS,
+    },
   };
   if (network.confirmations > network.reorgWindow) {
     const { id, confirmations, reorgWindow } = network;
@@ -252,6 +277,11 @@ function isObject(value: unknown): value is object {
 function integer(least: number, most: number) {
   const error = `an integer from ${least} to ${most}`;
   return z.int({ error }).min(least, { error }).max(most, { error });
+}
+
+function feeGwei() {
+  const error = `a number from ${MIN_FEE_GWEI.toFixed(9)} to ${MAX_FEE_GWEI}`;
+  return z.number({ error }).min(MIN_FEE_GWEI, { error }).max(MAX_FEE_GWEI, { error });
 }
 
 function oneOf(values: readonly string[]): string {

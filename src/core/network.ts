@@ -33,6 +33,19 @@ export interface NetworkSettings {
   readonly internal: boolean;
   /** Tokens every tenant may receive here, addresses canonical. */
   readonly tokens: readonly TokenFacts[];
+  readonly payout: PayoutSettings;
+}
+
+/** How withdrawals are paid out on a network. */
+export interface PayoutSettings {
+  /** Highest fee per gas that is ever signed, in gwei (10^9 wei). Whole or fractional, above zero. */
+  readonly maxFeeGwei: number;
+  /** `eip1559`: base fee and tip. `legacy`: one gas price. */
+  readonly feeModel: "eip1559" | "legacy";
+  /** An attempt that is not mined after so many blocks is replaced with a higher fee. */
+  readonly replaceAfterBlocks: number;
+  /** Seconds from the nonce's allocation after which a withdrawal that is not mined asks for a person. */
+  readonly deadlineS: number;
 }
 
 export interface TokenFacts {

@@ -16,6 +16,10 @@
  * - `pollMs`: every few blocks, so that one poll reads at most half of what one reading may hold.
  * - `internal`: on where tracing every block is affordable. Elsewhere `GET /v1/networks` says `off`, and an
  *   operator whose provider includes traces turns it on.
+ * - `payout.maxFeeGwei`: above what the network asked in its worst hours, far below what a slip of a digit or a
+ *   lying provider would ask. A payment that needs more waits.
+ * - `payout.replaceAfterBlocks`: one and a half to three minutes: a fee that was right is mined long before.
+ * - `payout.deadlineS`: an hour. Replacements had twenty chances by then; a person should look.
  */
 
 import type { NetworkSettings, TokenFacts } from "./network.ts";
@@ -47,6 +51,14 @@ const ethereum: NetworkSettings = {
     token("WETH", "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2", 18),
     token("WBTC", "0x2260fac5e5542a773aa44fbcfedf7c193bc2c599", 8),
   ],
+  payout: {
+    // Base fees above this lasted hours at most since 2021; a payment can wait for hours, a fee never comes back.
+    maxFeeGwei: 300,
+    feeModel: "eip1559",
+    // 3 minutes of 12 s slots.
+    replaceAfterBlocks: 15,
+    deadlineS: 3_600,
+  },
 };
 
 const base: NetworkSettings = {
@@ -74,6 +86,14 @@ const base: NetworkSettings = {
     token("WETH", "0x4200000000000000000000000000000000000006", 18),
     token("cbBTC", "0xcbb7c0000ab88b473b1f5afd9ef808440eed33bf", 8),
   ],
+  payout: {
+    // Hundreds of times the usual fee, and still cents for a transfer. What the batch costs on Ethereum is apart.
+    maxFeeGwei: 10,
+    feeModel: "eip1559",
+    // 90 seconds of 2 s blocks.
+    replaceAfterBlocks: 45,
+    deadlineS: 3_600,
+  },
 };
 
 const arbitrum: NetworkSettings = {
@@ -103,6 +123,14 @@ const arbitrum: NetworkSettings = {
     token("WETH", "0x82af49447d8a07e3bd95bd0d56f35241523fbab1", 18),
     token("WBTC", "0x2f2a2543b76a4166549f7aab2e75bef0aefc5b0f", 8),
   ],
+  payout: {
+    // The floor is a hundredth of a gwei; a crowd (inscriptions, December 2023) drove it to a few.
+    maxFeeGwei: 10,
+    feeModel: "eip1559",
+    // 90 seconds at 4 blocks a second.
+    replaceAfterBlocks: 360,
+    deadlineS: 3_600,
+  },
 };
 
 /** The same software and pace as Base; its numbers are kept apart so that one can move without the other. */
@@ -128,6 +156,7 @@ const optimism: NetworkSettings = {
     token("WETH", "0x4200000000000000000000000000000000000006", 18),
     token("WBTC", "0x68f180fcce6836688e9084f035309e29bf0a2095", 8),
   ],
+  payout: { maxFeeGwei: 10, feeModel: "eip1559", replaceAfterBlocks: 45, deadlineS: 3_600 },
 };
 
 const polygon: NetworkSettings = {
@@ -156,6 +185,14 @@ const polygon: NetworkSettings = {
     token("WETH", "0x7ceb23fd6bc0add59e62ac25578270cff1b9f619", 18),
     token("WBTC", "0x1bfd67037b42cf73acf2047067bd4f2c47d9bfd6", 8),
   ],
+  payout: {
+    // Nodes take no tip under 25 gwei, and crowds drive the base fee past a thousand: a few cents all the same.
+    maxFeeGwei: 1_500,
+    feeModel: "eip1559",
+    // 2 minutes of 2 s blocks.
+    replaceAfterBlocks: 60,
+    deadlineS: 3_600,
+  },
 };
 
 const bsc: NetworkSettings = {
@@ -185,6 +222,15 @@ const bsc: NetworkSettings = {
     token("ETH", "0x2170ed0880ac9a755fd29b2688956bd959f933f8", 18),
     token("BTCB", "0x7130d2a12b9bcbfae4f2634d864a1ee1ce3ead9c", 18),
   ],
+  payout: {
+    // Twice the 5 gwei that everybody paid before validators lowered their floor, now a fraction of a gwei.
+    maxFeeGwei: 10,
+    // Since BEP-226, with a base fee of 0: the tip is the whole price.
+    feeModel: "eip1559",
+    // 90 seconds of 0.45 s blocks.
+    replaceAfterBlocks: 200,
+    deadlineS: 3_600,
+  },
 };
 
 const sepolia: NetworkSettings = {
@@ -206,6 +252,8 @@ const sepolia: NetworkSettings = {
     token("USDC", "0x1c7d4b196cb0c7b01d743fbc6116a902379c7238", 6),
     token("WETH", "0xfff9976782d46cc05630d1f6ebab18b2324d6b14", 18),
   ],
+  // As on Ethereum: what is tried here is to behave alike there.
+  payout: { maxFeeGwei: 300, feeModel: "eip1559", replaceAfterBlocks: 15, deadlineS: 3_600 },
 };
 
 /** A development chain (anvil, hardhat). Its blocks come when somebody asks for them: time says nothing. */
@@ -223,6 +271,14 @@ const local: NetworkSettings = {
   native: true,
   internal: true,
   tokens: [],
+  payout: {
+    // Coins from nowhere: the cap is there to be reached on purpose.
+    maxFeeGwei: 1_000,
+    feeModel: "eip1559",
+    // Above the three confirmations, so that somebody who mines by hand sees replacements without waiting.
+    replaceAfterBlocks: 5,
+    deadlineS: 3_600,
+  },
 };
 
 export const BUILT_IN_NETWORKS: readonly NetworkSettings[] = [

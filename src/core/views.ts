@@ -4,6 +4,8 @@
  * decimal strings.
  */
 
+import type { WithdrawalState } from "./withdrawal.ts";
+
 export const SCOPES = [
   "read",
   "addresses:write",
@@ -105,6 +107,103 @@ export interface LedgerEntryView {
   amount_units: string;
   cause: { type: string; id: string; event_id: string | null };
   created_at: string;
+}
+
+export interface WithdrawalTransitionView {
+  /** null: the first one. */
+  from: WithdrawalState | null;
+  to: WithdrawalState;
+  reason: string;
+  /** What shows it: a transaction, a node's words, a person's; null when the reason says all. */
+  evidence: string | null;
+  at: string;
+}
+
+export interface WithdrawalAttemptView {
+  tx_id: string;
+  nonce: number;
+  /** `payment`, or `burn`: a transfer of nothing to the wallet itself, which makes the payments of its nonce void. */
+  kind: "payment" | "burn";
+  /** `signed`: stored, not sent yet. `sent`: at least once. `mined`: on the best chain. `void`: another one of its nonce is final. */
+  status: "signed" | "sent" | "mined" | "void";
+  sent_at: string | null;
+  /** What the last answer to a send meant; null before the first. */
+  outcome: string | null;
+}
+
+export interface WithdrawalView {
+  id: string;
+  network: string;
+  asset: string;
+  account: string;
+  destination: string;
+  amount: string;
+  amount_units: string;
+  state: WithdrawalState;
+  idempotency_key: string;
+  external_id: string | null;
+  metadata: Record<string, string>;
+  /** The mined transaction, else the latest attempt's; null before the first is signed. */
+  tx_id: string | null;
+  /** What the network took, in its native coin; null until it is mined. Paid by the hot wallet. */
+  fee: string | null;
+  fee_units: string | null;
+  /** What it waits for when that is not the chain alone: a top-up, a lower fee, a person; null otherwise. */
+  waiting_for: string | null;
+  created_at: string;
+  updated_at: string;
+  transitions: WithdrawalTransitionView[];
+  attempts: WithdrawalAttemptView[];
+}
+
+export interface EstimateView {
+  network: string;
+  asset: string;
+  destination: string;
+  amount: string;
+  amount_units: string;
+  /** What the network would take now, and the most that would be signed; in `fee_asset`. null: the chain is out of reach. */
+  fee: string | null;
+  max_fee: string | null;
+  fee_asset: string;
+  /** Whether the same request would be accepted now. */
+  accepted: boolean;
+  needs_approval: boolean;
+  refusal: { code: string; detail: string } | null;
+}
+
+export interface WalletView {
+  network: string;
+  address: string;
+  signer: { type: "derived"; path: string } | { type: "remote"; url: string };
+  /** null: the chain is out of reach. */
+  balances: { asset: string; amount: string; amount_units: string }[] | null;
+  next_nonce: number | null;
+  in_flight: number;
+  /** `stopped`: nothing is signed until a person lets it go on. */
+  status: "active" | "stopped";
+  incident: string | null;
+}
+
+/** One difference between two sources that should agree. */
+export interface DifferenceView {
+  kind: string;
+  /** The withdrawal, deposit, account or nonce it concerns. */
+  subject: string;
+  expected: string;
+  found: string;
+}
+
+export interface ReconciliationView {
+  id: string;
+  created_at: string;
+  /** `matched`: everything compared agrees. `incomplete`: a source was out of reach; the rest agrees. */
+  status: "matched" | "mismatched" | "incomplete";
+  compared: Record<string, number>;
+  differences: DifferenceView[];
+  /** Sources that did not answer. */
+  unreachable: string[];
+  counters: Record<string, number>;
 }
 
 export const EVENT_TYPES = [

@@ -20,8 +20,11 @@ import { ledgerRoutes } from "./routes/ledger.ts";
 import { networkRoutes } from "./routes/networks.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { policyRoutes } from "./routes/policies.ts";
+import { reconciliationRoutes } from "./routes/reconciliation.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
+import { walletRoutes } from "./routes/wallets.ts";
 import { webhookEndpointRoutes } from "./routes/webhook-endpoints.ts";
+import { withdrawalRoutes } from "./routes/withdrawals.ts";
 import type { App, HttpEnv, Services } from "./services.ts";
 
 export const ON_EVERY_ANSWER = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" };
@@ -53,6 +56,9 @@ export function createApp(services: Services): App {
   addressRoutes(app);
   depositRoutes(app);
   ledgerRoutes(app);
+  withdrawalRoutes(app);
+  walletRoutes(app);
+  reconciliationRoutes(app);
   eventRoutes(app);
   webhookEndpointRoutes(app);
   backfillRoutes(app);

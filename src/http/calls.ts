@@ -4,11 +4,19 @@ import type { z } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import { Problem } from "../schema/problem.ts";
 import type { ProblemStatus } from "./problem.ts";
-import { allowJson, authenticate, checkIdempotencyKey, operatorOnly, requireJson } from "./stages.ts";
+import {
+  allowJson,
+  authenticate,
+  checkIdempotencyKey,
+  operatorOnly,
+  requireIdempotencyKey,
+  requireJson,
+} from "./stages.ts";
 
 export const API_KEY = "apiKey";
 export const OPERATOR_TOKEN = "operatorToken";
 export const IDEMPOTENCY_PARAMETER = "IdempotencyKey";
+export const REQUIRED_IDEMPOTENCY_PARAMETER = "RequiredIdempotencyKey";
 
 function stages<const S extends MiddlewareHandler[]>(...handlers: S): S {
   return handlers;
@@ -27,6 +35,15 @@ export const keyedPost = {
   ...byKey,
   ...withIdempotency,
   middleware: stages(authenticate, checkIdempotencyKey, requireJson),
+};
+/**
+ * POST with a body that must name itself. The key comes before the body: a client that sends none is told so
+ * whatever its body is like.
+ */
+export const keyedOnce = {
+  ...byKey,
+  parameters: [{ $ref: `#/components/parameters/${REQUIRED_IDEMPOTENCY_PARAMETER}` as const }],
+  middleware: stages(authenticate, requireIdempotencyKey, requireJson),
 };
 /** POST that means something without a body. */
 export const keyedAction = {
@@ -68,7 +85,7 @@ const DESCRIPTIONS: Readonly<Record<ProblemStatus, string>> = {
   409: "The present state does not allow this",
   413: "The body is larger than 64 KiB",
   415: "The body is not sent as JSON",
-  422: "Fields do not fit",
+  422: "Fields do not fit, or what they ask for is refused",
   429: "Too many requests; see Retry-After",
   500: "A fault of ours",
   503: "A store or chain is out of reach; see Retry-After",

@@ -1,6 +1,6 @@
 /** The API described: OpenAPI 3.1 for programs, one page of plain HTML for people. Both come from the routes. */
 
-import { API_KEY, IDEMPOTENCY_PARAMETER, OPERATOR_TOKEN } from "./calls.ts";
+import { API_KEY, IDEMPOTENCY_PARAMETER, OPERATOR_TOKEN, REQUIRED_IDEMPOTENCY_PARAMETER } from "./calls.ts";
 import { DOCS_POLICY, docsPage } from "./docs-page.ts";
 import type { App } from "./services.ts";
 
@@ -8,7 +8,8 @@ const INFO = {
   title: "Sluice",
   version: "1",
   description:
-    "Watches deposit addresses and tells about every deposit and every reversal exactly once in effect. " +
+    "Watches deposit addresses and tells about every deposit and every reversal exactly once in effect; " +
+    "pays withdrawals out at most once. " +
     "JSON in and out; amounts are decimal strings; times are RFC 3339 in UTC. " +
     "A body is one JSON object in UTF-8 of at most 64 KiB, without unknown or repeated fields; " +
     "unknown query parameters are refused as well. Every problem is an application/problem+json document.",
@@ -34,6 +35,17 @@ export function describeApi(app: App): void {
     description:
       "1 to 255 printable ASCII characters, compared byte for byte. The same key with the same request answers " +
       "with the same object and Idempotent-Replayed: true; with another request it is refused.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  });
+
+  registry.registerComponent("parameters", REQUIRED_IDEMPOTENCY_PARAMETER, {
+    name: "Idempotency-Key",
+    in: "header",
+    required: true,
+    description:
+      "1 to 255 printable ASCII characters, compared byte for byte. It names one withdrawal of its account for " +
+      "ever: the same request again answers with that withdrawal as it stands and Idempotent-Replayed: true; " +
+      "with another request it is refused. A refused request leaves it free.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   });
 

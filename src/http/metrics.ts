@@ -1,6 +1,7 @@
 /** Prometheus text format 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 
 import type { ScannerStatus } from "../objects/api.ts";
+import type { WithdrawalTotals } from "./services.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -11,8 +12,14 @@ interface Sample {
   readonly value: number;
 }
 
-/** Gauges and counters of every network; one whose scanner did not answer has `up` 0 and nothing else. */
-export function metricsText(statuses: ReadonlyMap<string, ScannerStatus | null>): string {
+/**
+ * Gauges and counters of every network; one whose scanner did not answer has `up` 0 and nothing else. What
+ * withdrawals have in sum is left out when it could not be read: an absent number is seen, a zero would be believed.
+ */
+export function metricsText(
+  statuses: ReadonlyMap<string, ScannerStatus | null>,
+  withdrawals: WithdrawalTotals | null,
+): string {
   const answered = [...statuses.values()].filter((status) => status !== null);
   const gauge = (name: string, help: string, of: (status: ScannerStatus) => number | null) =>
     family(
@@ -51,6 +58,7 @@ export function metricsText(statuses: ReadonlyMap<string, ScannerStatus | null>)
       ),
     ),
     ...counterFamilies(answered),
+    ...withdrawalFamilies(withdrawals),
   ].join("");
 }
 
@@ -64,6 +72,25 @@ function counterFamilies(statuses: readonly ScannerStatus[]): string[] {
   });
 }
 
+function withdrawalFamilies(totals: WithdrawalTotals | null): string[] {
+  if (totals === null) return [];
+  const sum = (value: number) => [{ labels: {}, value }];
+  return [
+    family(
+      "sluice_withdrawals_unresolved",
+      "gauge",
+      "Withdrawals without an outcome, of all tenants, as cron saw them last.",
+      sum(totals.unresolved),
+    ),
+    family(
+      "sluice_reconciliation_mismatches",
+      "gauge",
+      "Differences in the tenants' latest reconciliations.",
+      sum(totals.mismatches),
+    ),
+  ];
+}
+
 function sampleOf(status: ScannerStatus, value: number | null): Sample[] {
   return value === null ? [] : [{ labels: { network: status.network }, value }];
 }
@@ -72,7 +99,7 @@ function family(name: string, type: "gauge" | "counter", help: string, samples: 
   if (samples.length === 0) return "";
   const lines = samples.map(({ labels, value }) => {
     const text = Object.entries(labels).map(([label, of]) => `${label}="${escapeLabel(of)}"`);
-    return `${name}{${text.join(",")}} ${value}\n`;
+    return `${name}${text.length === 0 ? "" : `{${text.join(",")}}`} ${value}\n`;
   });
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }

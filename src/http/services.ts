@@ -17,7 +17,7 @@ export interface Services {
   };
   tenant(tenantId: string): TenantApi;
   scanner(network: string): ScannerApi;
-  readonly store: SignUpStore;
+  readonly store: EdgeStore;
   /** Whether this client may sign up once more now; null where nothing limits. */
   readonly signUpLimit: ((clientAddress: string) => Promise<boolean>) | null;
   /** Unix milliseconds. */
@@ -26,8 +26,8 @@ export interface Services {
   random(bytes: number): Uint8Array;
 }
 
-/** The rows of D1 that the edge writes itself. Every call may be repeated. */
-export interface SignUpStore {
+/** What the edge itself writes and reads in D1. Every call may be repeated. */
+export interface EdgeStore {
   /** Writes the tenant and a key of it; what is there already stays as it is. */
   insertTenant(
     tenant: { readonly id: string; readonly name: string; readonly email: string | null; readonly createdAt: number },
@@ -41,8 +41,15 @@ export interface SignUpStore {
     readonly keyId: string;
     readonly now: number;
   }): Promise<SignUpClaim>;
+  /** Over all tenants, as cron saw them last: withdrawals without an outcome, differences that reconciliation found. */
+  withdrawalTotals(): Promise<WithdrawalTotals>;
   /** Resolves when the database answers. */
   ping(): Promise<unknown>;
+}
+
+export interface WithdrawalTotals {
+  readonly unresolved: number;
+  readonly mismatches: number;
 }
 
 export type SignUpClaim =
@@ -61,4 +68,9 @@ export type App = OpenAPIHono<HttpEnv>;
 /** Only behind `authenticate`: a route without it cannot name the tenant's object at all. */
 export interface TenantEnv {
   Variables: HttpEnv["Variables"] & { caller: Caller; tenant: TenantApi };
+}
+
+/** Only behind `requireIdempotencyKey`. */
+export interface KeyedOnceEnv {
+  Variables: HttpEnv["Variables"] & { idempotencyKey: string };
 }

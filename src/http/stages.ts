@@ -10,9 +10,10 @@ import { createMiddleware } from "hono/factory";
 import { equalInConstantTime, readApiKey } from "../core/api-key.ts";
 import type { Refusal } from "../core/refusal.ts";
 import type { Idempotency } from "../objects/api.ts";
+import { IDEMPOTENCY_KEY } from "../schema/fields.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { problem, UNAUTHORIZED } from "./problem.ts";
-import type { HttpEnv, TenantEnv } from "./services.ts";
+import type { HttpEnv, KeyedOnceEnv, TenantEnv } from "./services.ts";
 import { readStrictJson } from "./strict-json.ts";
 
 /** Names the tenant from the key itself. Whether the key still holds, and what it may do, its object decides. */
@@ -46,21 +47,32 @@ function bearerToken(c: Context): string | null {
   return /^Bearer (.+)$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
 }
 
-/**
- * 1 to 255 printable ASCII characters, spaces only inside, compared byte for byte. Two header lines arrive
- * joined by ", ": they cannot be told from one key that has a comma, and the same two lines give the
- * same key, so they are taken as that one.
- */
-const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
-
 const BAD_IDEMPOTENCY_KEY: Refusal = {
   code: "invalid_idempotency_key",
   detail: "An Idempotency-Key has 1 to 255 printable ASCII characters and neither begins nor ends with a space.",
 };
 
+/**
+ * Two header lines arrive joined by ", ": they cannot be told from one key that has a comma, and the same
+ * two lines give the same key, so they are taken as that one.
+ */
 export const checkIdempotencyKey = createMiddleware<HttpEnv>(async (c, next) => {
   const key = c.req.header("idempotency-key");
   return key === undefined || IDEMPOTENCY_KEY.test(key) ? next() : problem(c, BAD_IDEMPOTENCY_KEY, null);
+});
+
+const NO_IDEMPOTENCY_KEY: Refusal = {
+  code: "idempotency_key_missing",
+  detail: "Send an Idempotency-Key, and the same one with every repetition: it is what keeps you from paying twice.",
+};
+
+/** For calls that must never be done twice. Behind it every request has a key that fits. */
+export const requireIdempotencyKey = createMiddleware<KeyedOnceEnv>(async (c, next) => {
+  const key = c.req.header("idempotency-key");
+  if (key === undefined) return problem(c, NO_IDEMPOTENCY_KEY, null);
+  if (!IDEMPOTENCY_KEY.test(key)) return problem(c, BAD_IDEMPOTENCY_KEY, null);
+  c.set("idempotencyKey", key);
+  return next();
 });
 
 /** The key with the fingerprint of what the request means. `body`: as parsed, defaults filled in. */

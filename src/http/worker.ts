@@ -6,6 +6,7 @@
 import { newId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusal.ts";
 import { type Env, readSettings } from "../env.ts";
+import { withdrawalTotals } from "../store/d1/tenant-work.ts";
 import { claimSignUp, insertTenant } from "../store/d1/tenants.ts";
 import { createApp, ON_EVERY_ANSWER } from "./app.ts";
 import { logFault } from "./faults.ts";
@@ -37,6 +38,7 @@ function servicesOf(env: Env): Services {
     store: {
       insertTenant: (tenant, key) => insertTenant(env.DB, tenant, key),
       claimSignUp: (claim) => claimSignUp(env.DB, claim),
+      withdrawalTotals: () => withdrawalTotals(env.DB),
       // Reads a table of ours: a database without its migrations is not ready either.
       ping: () => env.DB.prepare("SELECT 1 FROM tenants LIMIT 1").first(),
     },

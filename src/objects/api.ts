@@ -18,13 +18,18 @@ import type {
   DepositStatus,
   DepositView,
   EndpointView,
+  EstimateView,
   EventType,
   EventView,
   LedgerEntryView,
   Page,
+  ReconciliationView,
   Scope,
   TenantView,
+  WalletView,
+  WithdrawalView,
 } from "../core/views.ts";
+import type { WithdrawalState } from "../core/withdrawal.ts";
 
 // ---- tenant: called by HTTP -------------------------------------------------------------------
 
@@ -79,7 +84,52 @@ export interface NewKey {
 
 export interface PoliciesView {
   confirmations: Record<string, ConfirmationRules>;
+  withdrawals: {
+    /** What holds now. */
+    current: WithdrawalRulesView;
+    /** What was asked for last and is looser; null when nothing waits. */
+    pending: { rules: WithdrawalRulesView; effective_at: string } | null;
+  };
 }
+
+/** As merchants write it: asset symbols and decimal amounts. */
+export interface WithdrawalRulesView {
+  /** Seconds before anything looser takes effect. */
+  cool_down_seconds: number;
+  /** null: any destination. */
+  allow_list: { network: string; address: string }[] | null;
+  /** Both amounts are of one asset; null: no limit. A day is the last 24 hours. */
+  limits: { network: string; asset: string; per_withdrawal: string | null; per_day: string | null }[];
+  /** From above this amount on, another key must approve. */
+  approvals: { network: string; asset: string; above: string }[];
+}
+
+/** As the caller wrote it; the object knows the network's spelling of addresses and amounts. */
+export interface NewWithdrawal {
+  readonly network: string;
+  /** Symbol. */
+  readonly asset: string;
+  readonly destination: string;
+  readonly amount: string;
+  readonly account: string;
+  readonly externalId: string | null;
+  readonly metadata: Record<string, string>;
+}
+
+export interface WithdrawalFilter {
+  readonly network?: string;
+  readonly account?: string;
+  readonly asset?: string;
+  readonly state?: WithdrawalState;
+  readonly external_id?: string;
+  readonly idempotency_key?: string;
+  readonly tx_id?: string;
+}
+
+export type SignerChoice =
+  | { readonly type: "derived" }
+  /** `token`: sent as a bearer token, never shown again. */
+  | { readonly type: "remote"; readonly url: string; readonly address: string; readonly token: string | null };
 
 export interface DepositFilter {
   readonly network?: string;
@@ -202,6 +252,46 @@ export interface TenantApi {
 
   getPolicies(caller: Caller): Promise<Answer<PoliciesView>>;
   putConfirmations(caller: Caller, network: string, rules: ConfirmationRules): Promise<Answer<PoliciesView>>;
+  /** Stricter parts hold at once, looser ones after the cool-down that holds now. */
+  putWithdrawalRules(caller: Caller, rules: WithdrawalRulesView): Promise<Answer<PoliciesView>>;
+
+  /**
+   * One withdrawal for each (account, key), for ever. `created` when it was made by this call, `replayed` when
+   * the key named it already. A refusal leaves the key free.
+   */
+  createWithdrawal(caller: Caller, input: NewWithdrawal, key: string): Promise<Answer<WithdrawalView>>;
+  listWithdrawals(caller: Caller, filter: WithdrawalFilter, page: PageRequest): Promise<Answer<Page<WithdrawalView>>>;
+  getWithdrawal(caller: Caller, id: string): Promise<Answer<WithdrawalView>>;
+  cancelWithdrawal(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<WithdrawalView>>;
+  /** By a key other than the creator's. */
+  approveWithdrawal(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<WithdrawalView>>;
+  rejectWithdrawal(
+    caller: Caller,
+    id: string,
+    reason: string | null,
+    idempotency: Idempotency,
+  ): Promise<Answer<WithdrawalView>>;
+  /** Replaces the latest attempt with one that offers more, without waiting for its blocks. */
+  speedUpWithdrawal(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<WithdrawalView>>;
+  /** A person's decision about a withdrawal in `manual_review`. Needs `withdrawals:approve`. */
+  resolveWithdrawal(
+    caller: Caller,
+    id: string,
+    decision: { readonly outcome: "confirmed" | "failed"; readonly evidence: string },
+    idempotency: Idempotency,
+  ): Promise<Answer<WithdrawalView>>;
+  /** Records nothing. */
+  estimateWithdrawal(caller: Caller, input: NewWithdrawal): Promise<Answer<EstimateView>>;
+
+  listWallets(caller: Caller): Promise<Answer<Page<WalletView>>>;
+  /** Refused while anything is in flight from the present wallet. */
+  chooseSigner(caller: Caller, network: string, signer: SignerChoice): Promise<Answer<WalletView>>;
+  /** A person has looked at the incident that stopped the wallet. */
+  resumeWallet(caller: Caller, network: string, idempotency: Idempotency): Promise<Answer<WalletView>>;
+
+  /** The latest report; refuses `not_found` before the first. */
+  getReconciliation(caller: Caller): Promise<Answer<ReconciliationView>>;
+  runReconciliation(caller: Caller, idempotency: Idempotency): Promise<Answer<ReconciliationView>>;
 }
 
 // ---- tenant: called by the scanner and by endpoints -------------------------------------------
@@ -288,6 +378,11 @@ export interface TenantPeerApi {
   noticeNetwork(notice: NetworkNotice): Promise<void>;
   /** The endpoint stopped or resumed by itself (410, five days of failures). */
   endpointStatus(endpointId: string, status: "enabled" | "disabled", reason: string | null): Promise<void>;
+  /**
+   * Cron's watchdog for a tenant with withdrawals under way: arms the alarm when it is missing or overdue and
+   * reconciles when the last report is old. `isIdle`: nothing is left to look after.
+   */
+  patrol(): Promise<{ readonly isIdle: boolean; readonly unresolved: number; readonly mismatches: number }>;
 }
 
 // ---- scanner ----------------------------------------------------------------------------------

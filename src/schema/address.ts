@@ -1,21 +1,14 @@
 /** Watched addresses. */
 
 import { z } from "@hono/zod-openapi";
-import { Account, AddressText, Height, line, maybe, NetworkId, Time } from "./fields.ts";
+import { Account, AddressText, Height, line, Metadata, maybe, NetworkId, OwnAccount, Time } from "./fields.ts";
 import { Cursor, Limit, pageOf } from "./page.ts";
-
-const MAX_METADATA_KEYS = 20;
-
-const Metadata = z
-  .record(line(40), z.string().max(500))
-  .refine((metadata) => Object.keys(metadata).length <= MAX_METADATA_KEYS, `at most ${MAX_METADATA_KEYS} keys`)
-  .openapi({ type: "object", additionalProperties: { type: "string", maxLength: 500 }, maxProperties: 20 });
 
 export const NewAddressBody = z
   .strictObject({
     network: NetworkId,
     address: AddressText,
-    account: Account.default("default"),
+    account: OwnAccount.default("default"),
     label: line(200).nullable().default(null),
     metadata: Metadata.default({}),
     start_height: Height.nullable().default(null).openapi({

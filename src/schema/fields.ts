@@ -24,10 +24,28 @@ export function line(max: number) {
     .refine((text) => !/[\p{Cc}\u2028\u2029]/u.test(text), "expected one line of text without control characters");
 }
 
+const RESERVED_PREFIX = "sluice:";
+
 /** The merchant's own name of a customer. Compared byte for byte, so blank ends are refused, not cut. */
 export const Account = line(64)
   .refine((text) => text === text.trim(), "expected no blank at either end")
   .openapi({ description: "Your own name of the customer.", example: "customer-17" });
+
+/** An account that a request names as its own. What begins with `sluice:` is the service's. */
+export const OwnAccount = Account.refine(
+  (text) => !text.startsWith(RESERVED_PREFIX),
+  `expected another beginning than ${RESERVED_PREFIX}, which is reserved`,
+).openapi({ description: "Your own name of the customer.", example: "customer-17" });
+
+const MAX_METADATA_KEYS = 20;
+/** What the merchant keeps beside a thing: stored and sent again, never looked into. */
+export const Metadata = z
+  .record(line(40), z.string().max(500))
+  .refine((metadata) => Object.keys(metadata).length <= MAX_METADATA_KEYS, `at most ${MAX_METADATA_KEYS} keys`)
+  .openapi({ type: "object", additionalProperties: { type: "string", maxLength: 500 }, maxProperties: 20 });
+
+/** 1 to 255 printable ASCII characters, spaces only inside, compared byte for byte. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 export const NetworkId = z
   .string()
@@ -86,6 +104,12 @@ export const AmountText = z
     return parsed.ok || parsed.reason === "too_many_decimals";
   }, 'expected a decimal string such as "1.5"')
   .openapi({ pattern: "^(0|[1-9][0-9]*)(\\.[0-9]+)?$", example: "1.5" });
+
+/** An amount that moves something. */
+export const PositiveAmountText = AmountText.refine((text) => /[1-9]/.test(text), "expected more than 0").openapi({
+  pattern: "^(0|[1-9][0-9]*)(\\.[0-9]+)?$",
+  example: "1.5",
+});
 
 // ---- answers ----------------------------------------------------------------------------------
 

@@ -4,7 +4,8 @@ import { readSettings, SettingsError, type SettingsSource } from "../../src/sett
 
 const PEPPER = "3f0c9a7be1d24865b0a4c7d9e8f1625347a8b9c0d1e2f3a4";
 const TOKEN = "op-7Qm2ZxV9LrT4bKc8WnEy5HsJ1uGf6Ad3";
-const GOOD = { KEY_PEPPER: PEPPER, OPERATOR_TOKEN: TOKEN };
+const SEED = "5c1d0f9a7be3428665b0a4c7d9e8f162b347a8b9c0d1e2f3a4f60718293a4b5d";
+const GOOD = { KEY_PEPPER: PEPPER, OPERATOR_TOKEN: TOKEN, WALLET_SEED: SEED };
 
 function problems(env: object): readonly string[] {
   try {
@@ -26,7 +27,12 @@ describe("settings", () => {
       RPC_OPTIMISM: "  ",
       RPC_POLYGON: undefined,
     });
-    expect(settings).toMatchObject({ keyPepper: PEPPER, operatorToken: TOKEN, allowLocalWebhooks: false });
+    expect(settings).toMatchObject({
+      keyPepper: PEPPER,
+      operatorToken: TOKEN,
+      walletSeed: SEED,
+      allowLocalWebhooks: false,
+    });
     expect([...settings.networks.keys()]).toEqual(["local", "base"]);
     expect(settings.networks.get("base")).toEqual({
       settings: settings.knownNetworks.get("base"),
@@ -126,9 +132,50 @@ describe("secrets", () => {
   });
 
   it("must differ", () => {
-    expect(problems({ KEY_PEPPER: PEPPER, OPERATOR_TOKEN: PEPPER })).toEqual([
-      "OPERATOR_TOKEN: must differ from KEY_PEPPER",
-    ]);
+    expect(problems({ ...GOOD, OPERATOR_TOKEN: PEPPER })).toEqual(["OPERATOR_TOKEN: must differ from KEY_PEPPER"]);
+    for (const name of ["KEY_PEPPER", "OPERATOR_TOKEN"]) {
+      for (const same of [SEED, SEED.toUpperCase()]) {
+        expect(problems({ ...GOOD, [name]: same })).toEqual([`WALLET_SEED: must differ from ${name}`]);
+      }
+    }
+  });
+
+  it("that are missing are not also equal", () => {
+    expect(problems({})).toHaveLength(3);
+  });
+});
+
+describe("WALLET_SEED", () => {
+  const advice = "; expected 32 to 64 random bytes in hex, e.g. from: openssl rand -hex 32";
+  it.each([
+    [undefined, `missing${advice}`],
+    ["", `missing${advice}`],
+    [12345, "expected text, got number"],
+    [SEED.slice(0, 62), `has 62 digits${advice}`],
+    [SEED.slice(0, 63), `has 63 digits${advice}`],
+    [`${SEED}a`, `has 65 digits${advice}`],
+    [`${SEED}${SEED}ab`, `has 130 digits${advice}`],
+    [`0x${SEED}`, `is not hex${advice}`],
+    [`${SEED}\n`, `is not hex${advice}`],
+    [` ${SEED}`, `is not hex${advice}`],
+    [`${SEED.slice(0, 63)}g`, `is not hex${advice}`],
+    ["test test test test test test test test test test test junk", `is not hex${advice}`],
+    ["0".repeat(64), `uses fewer than 8 characters${advice}`],
+    ["deadbeef".repeat(8), `uses fewer than 8 characters${advice}`],
+    ["0123456789abcdef".repeat(4), `follows a pattern${advice}`],
+    ["0123456789ABCDEF".repeat(4), `follows a pattern${advice}`],
+    [SEED + SEED, `follows a pattern${advice}`],
+  ])("%j is refused", (value, problem) => {
+    expect(problems({ ...GOOD, WALLET_SEED: value })).toEqual([`WALLET_SEED: ${problem}`]);
+  });
+
+  it("takes what the advice makes, up to 64 bytes, and reads capitals as the same seed", () => {
+    for (let i = 0; i < 200; i++) {
+      for (const bytes of [32, 33, 48, 64]) {
+        const seed = randomBytes(bytes).toString("hex");
+        expect(readSettings({ ...GOOD, WALLET_SEED: seed.toUpperCase() }).walletSeed).toBe(seed);
+      }
+    }
   });
 });
 
@@ -163,10 +210,11 @@ describe("RPC_*", () => {
 });
 
 it("names every problem at once and shows no secret, no credential and no path", () => {
-  const leaks = ["hunter2", "s3cr3tpath", "k3y", "jane", TOKEN];
+  const leaks = ["hunter2", "s3cr3tpath", "k3y", "jane", TOKEN, SEED.slice(0, 8)];
   const env = {
     KEY_PEPPER: "hunter2",
     OPERATOR_TOKEN: `${TOKEN}\n`,
+    WALLET_SEED: `${SEED} `,
     ALLOW_LOCAL_WEBHOOKS: "hunter2",
     NETWORKS: '{"base":{"poll_ms":1}}',
     RPC_BASE: "ftp://jane:hunter2@a.example/s3cr3tpath?k3y=k3y,jane:hunter2@b",
@@ -176,6 +224,7 @@ it("names every problem at once and shows no secret, no credential and no path",
   expect(found.map((problem) => problem.split(":")[0])).toEqual([
     "KEY_PEPPER",
     "OPERATOR_TOKEN",
+    "WALLET_SEED",
     "ALLOW_LOCAL_WEBHOOKS",
     "NETWORKS",
     "RPC_BASE",

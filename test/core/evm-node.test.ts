@@ -2,20 +2,14 @@
 
 import { concat, keccak256, numberToHex, toRlp } from "viem";
 import { describe, expect, it } from "vitest";
-import {
-  bloomMayHold,
-  bloomMayHoldTransfer,
-  bloomOf,
-  EMPTY_BLOOM,
-  joinBlooms,
-  TRANSFER_TOPIC,
-} from "../../src/chains/evm/bloom.ts";
+import { bloomMayHold, bloomMayHoldTransfer, bloomOf, EMPTY_BLOOM, joinBlooms } from "../../src/chains/evm/bloom.ts";
 import { EvmNode } from "../../src/chains/evm/node.ts";
 import { encodeReceipt, receiptsRoot } from "../../src/chains/evm/receipts-root.ts";
 import { parseReceipt } from "../../src/chains/evm/records.ts";
 import { encodeBytes, encodeList, encodeNumber } from "../../src/chains/evm/rlp.ts";
 import { Span } from "../../src/chains/evm/span.ts";
 import { readSymbol } from "../../src/chains/evm/token.ts";
+import { TRANSFER_TOPIC } from "../../src/core/transfer-log.ts";
 import {
   FakeChain,
   FakeNode,

@@ -13,6 +13,10 @@ const CALLER = {
 };
 const FIRST_PAGE = { limit: 50, cursor: null };
 const RULES = { default: null, assets: {} };
+const NO_LIMITS = { cool_down_seconds: 86_400, allow_list: null, limits: [], approvals: [] };
+const SIGNER = "/v1/wallets/local/signer";
+const WANTED = { network: "local", asset: "ETH", destination: "0xab", amount: "1.50" };
+const WANTED_IN_FULL = { ...WANTED, account: "default", externalId: null, metadata: {} };
 
 /** method, path, body, the object's method, its arguments after the caller, status. */
 const table: [string, string, unknown, string, unknown[], number][] = [
@@ -198,6 +202,97 @@ const table: [string, string, unknown, string, unknown[], number][] = [
     ],
     200,
   ],
+  ["PUT", "/v1/policies/withdrawals", {}, "putWithdrawalRules", [NO_LIMITS], 200],
+  [
+    "PUT",
+    "/v1/policies/withdrawals",
+    {
+      cool_down_seconds: 0,
+      allow_list: [],
+      limits: [
+        { network: "local", asset: "ETH", per_withdrawal: "0" },
+        { network: "local", asset: "USDC", per_day: "10.50" },
+      ],
+      approvals: [{ network: "local", asset: "ETH", above: "0" }],
+    },
+    "putWithdrawalRules",
+    [
+      {
+        cool_down_seconds: 0,
+        allow_list: [],
+        limits: [
+          { network: "local", asset: "ETH", per_withdrawal: "0", per_day: null },
+          { network: "local", asset: "USDC", per_withdrawal: null, per_day: "10.50" },
+        ],
+        approvals: [{ network: "local", asset: "ETH", above: "0" }],
+      },
+    ],
+    200,
+  ],
+  ["POST", "/v1/withdrawals/estimate", WANTED, "estimateWithdrawal", [WANTED_IN_FULL], 200],
+  [
+    "POST",
+    "/v1/withdrawals/estimate",
+    { ...WANTED, account: "a", external_id: "order 7", metadata: { a: "b" } },
+    "estimateWithdrawal",
+    [{ ...WANTED, account: "a", externalId: "order 7", metadata: { a: "b" } }],
+    200,
+  ],
+  ["GET", "/v1/withdrawals", undefined, "listWithdrawals", [{}, FIRST_PAGE], 200],
+  [
+    "GET",
+    "/v1/withdrawals?network=local&account=sluice:fees&asset=ETH&state=manual_review&external_id=o%207&idempotency_key=a%20b&tx_id=0xf&limit=1",
+    undefined,
+    "listWithdrawals",
+    [
+      {
+        network: "local",
+        account: "sluice:fees",
+        asset: "ETH",
+        state: "manual_review",
+        external_id: "o 7",
+        idempotency_key: "a b",
+        tx_id: "0xf",
+      },
+      { limit: 1, cursor: null },
+    ],
+    200,
+  ],
+  ["GET", `/v1/withdrawals/wd_${ID}`, undefined, "getWithdrawal", [`wd_${ID}`], 200],
+  ["POST", `/v1/withdrawals/wd_${ID}/cancel`, undefined, "cancelWithdrawal", [`wd_${ID}`, null], 200],
+  ["POST", `/v1/withdrawals/wd_${ID}/approve`, {}, "approveWithdrawal", [`wd_${ID}`, null], 200],
+  ["POST", `/v1/withdrawals/wd_${ID}/reject`, undefined, "rejectWithdrawal", [`wd_${ID}`, null, null], 200],
+  ["POST", `/v1/withdrawals/wd_${ID}/reject`, { reason: "no" }, "rejectWithdrawal", [`wd_${ID}`, "no", null], 200],
+  ["POST", `/v1/withdrawals/wd_${ID}/speed-up`, undefined, "speedUpWithdrawal", [`wd_${ID}`, null], 200],
+  ...(["confirmed", "failed"] as const).map((outcome): (typeof table)[number] => [
+    "POST",
+    `/v1/withdrawals/wd_${ID}/resolve`,
+    { outcome, evidence: "0xab\nseen by two" },
+    "resolveWithdrawal",
+    [`wd_${ID}`, { outcome, evidence: "0xab\nseen by two" }, null],
+    200,
+  ]),
+  ["PUT", SIGNER, { type: "derived" }, "chooseSigner", ["local", { type: "derived" }], 200],
+  ["PUT", SIGNER, { type: "derived", token: null }, "chooseSigner", ["local", { type: "derived" }], 200],
+  [
+    "PUT",
+    SIGNER,
+    { type: "remote", url: "https://s.example:9000/a?b=c", address: "0xab" },
+    "chooseSigner",
+    ["local", { type: "remote", url: "https://s.example:9000/a?b=c", address: "0xab", token: null }],
+    200,
+  ],
+  [
+    "PUT",
+    SIGNER,
+    { type: "remote", url: "http://127.0.0.1:9000", address: "0xab", token: "t" },
+    "chooseSigner",
+    ["local", { type: "remote", url: "http://127.0.0.1:9000", address: "0xab", token: "t" }],
+    200,
+  ],
+  ["POST", "/v1/wallets/local/resume", undefined, "resumeWallet", ["local", null], 200],
+  ["GET", "/v1/reconciliation", undefined, "getReconciliation", [], 200],
+  ["POST", "/v1/reconciliation", undefined, "runReconciliation", [null], 200],
 ];
 
 describe.each(table)("%s %s %j", (method, path, body, call, args, status) => {
@@ -230,6 +325,72 @@ describe("201 or 200", () => {
       expect((await app.request(path, keyed("POST", input))).status).toBe(status);
     }
   });
+});
+
+describe("POST /v1/withdrawals", () => {
+  const create = async (answer: unknown, body: unknown = WANTED) => {
+    const { app, calls } = fakeApp({ tenant: { createWithdrawal: async () => answer } });
+    const init = keyed("POST", body, { "Idempotency-Key": "order 17" });
+    return { response: await app.request("/v1/withdrawals", init), calls };
+  };
+
+  test("hands the key on as it came, and the body with its defaults; what it made is 201", async () => {
+    const { response, calls } = await create(given({ id: "wd" }, { created: true }));
+    expect(response.status).toBe(201);
+    expect(await response.json()).toEqual({ id: "wd" });
+    expect(response.headers.get("idempotent-replayed")).toBeNull();
+    expect(calls).toEqual([
+      {
+        to: "tenant",
+        id: TENANT_ID,
+        method: "createWithdrawal",
+        args: [CALLER, WANTED_IN_FULL, "order 17"],
+      },
+    ]);
+  });
+
+  test("B82: what the key named before is 200, and says so", async () => {
+    const { response } = await create(given({ id: "wd" }, { created: false, replayed: true }));
+    expect(response.status).toBe(200);
+    expect(response.headers.get("idempotent-replayed")).toBe("true");
+    expect(response.headers.get("ratelimit")).not.toBeNull();
+  });
+
+  test.each([
+    ["insufficient_funds", 422],
+    ["invalid_destination", 422],
+    ["destination_not_allowed", 422],
+    ["limit_exceeded", 422],
+    ["account_frozen", 422],
+    ["idempotency_key_reused", 422],
+    ["forbidden", 403],
+    ["store_unavailable", 503],
+    ["chain_unavailable", 503],
+  ] as const)("%s is %i", async (code, status) => {
+    const { response } = await create({ ok: false, refusal: { code, detail: "why" }, rate: RATE });
+    expect(response.status).toBe(status);
+    expect(await problemOf(response)).toMatchObject({ code, detail: "why" });
+  });
+
+  test("an illegal transition is 409", async () => {
+    const refusal = { code: "illegal_transition", detail: "it is confirmed" };
+    const { app } = fakeApp({ tenant: { cancelWithdrawal: async () => ({ ok: false, refusal, rate: RATE }) } });
+    const response = await app.request(`/v1/withdrawals/wd_${ID}/cancel`, keyed("POST"));
+    expect(response.status).toBe(409);
+    expect((await problemOf(response)).title).toBe("The withdrawal's state does not allow this");
+  });
+});
+
+test("wallets are one page or several", async () => {
+  const data = ["base", "ethereum", "local"].map((network) => ({ network }));
+  const { app, calls } = fakeApp({ tenant: { listWallets: async () => given({ data, next_cursor: null }) } });
+  type Wallets = { data: { network: string }[]; next_cursor: string | null };
+  const all = (await (await app.request("/v1/wallets", keyed("GET"))).json()) as Wallets;
+  expect(all).toEqual({ data, next_cursor: null });
+  expect(calls[0]?.args).toEqual([CALLER]);
+  const first = (await (await app.request("/v1/wallets?limit=2", keyed("GET"))).json()) as Wallets;
+  const second = await app.request(`/v1/wallets?limit=2&cursor=${first.next_cursor}`, keyed("GET"));
+  expect(await second.json()).toEqual({ data: data.slice(2), next_cursor: null });
 });
 
 test("a replay says so", async () => {

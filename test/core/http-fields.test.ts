@@ -11,7 +11,8 @@ const { app, calls } = fakeApp({ tenant: anything });
 
 async function send(method: string, path: string, body?: unknown) {
   calls.length = 0;
-  const response = await app.request(path, keyed(method, body));
+  const once = path === "/v1/withdrawals" && method === "POST" ? { "Idempotency-Key": "k" } : {};
+  const response = await app.request(path, keyed(method, body, once));
   return { response, calls: [...calls] };
 }
 
@@ -95,6 +96,209 @@ describe("POST /v1/addresses", () => {
       '{"network":"local","address":"a","start_height":1e400}',
       "start_height",
     );
+  });
+});
+
+describe("POST /v1/withdrawals", () => {
+  const base = { network: "local", asset: "ETH", destination: "0xab", amount: "1.5" };
+  // The same body asks for an estimate, without a key.
+  const paths = ["/v1/withdrawals", "/v1/withdrawals/estimate"];
+  const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, "v"]));
+
+  test.each<[string, unknown]>([
+    ["amount", "0.000000000000000001"],
+    ["amount", "10"],
+    ["amount", "10.0"],
+    ["amount", "630.0056882018259"],
+    ["amount", `${(1n << 256n) - 1n}`],
+    ["account", "x".repeat(64)],
+    ["account", "sluice"],
+    ["account", "my sluice:fees"],
+    ["account", "SLUICE:fees"],
+    ["external_id", "x".repeat(128)],
+    ["external_id", null],
+    ["metadata", keys(20)],
+    ["asset", "USD₮0"],
+    ["destination", "x".repeat(128)],
+  ])("%s fits: %j", async (field, value) => {
+    for (const path of paths) await expectFits("POST", path, { ...base, [field]: value });
+  });
+
+  // B121, B124. How many decimals fit (B122) depends on the asset, which its object knows.
+  test.each([
+    ...["4.5e-7", 9.955189695275411e-7, 10, 1.5, "1e18", "1E+2", ".", "-", "-.", "", "5.", ".5", "1,5", "1 000"],
+    ...["+1", "-1", "-0", "00012", "1_000", "0x10", "１２", "١٢", "12abc", "12\n", " 12", "NaN", "Infinity"],
+    ...[null, true, [1], { a: 1 }, "9".repeat(161), `${1n << 256n}`],
+    ...["0", "0.0", "0.000000000000000000"],
+  ])("amount %j is refused", async (amount) => {
+    for (const path of paths) await expectRefused("POST", path, { ...base, amount }, "amount");
+  });
+
+  test.each<[string, unknown]>([
+    ["network", "Local"],
+    ["network", null],
+    ["asset", ""],
+    ["asset", "a\tb"],
+    ["asset", "x".repeat(101)],
+    ["destination", ""],
+    ["destination", "x".repeat(129)],
+    ["destination", "0xab\u0000"],
+    ["destination", null],
+    ["account", ""],
+    ["account", " a"],
+    ["account", null],
+    ["account", "x".repeat(65)],
+    ["account", "sluice:"],
+    ["account", "sluice:fees"],
+    ["external_id", ""],
+    ["external_id", "x".repeat(129)],
+    ["external_id", "a\nb"],
+    ["external_id", 7],
+    ["metadata", keys(21)],
+    ["metadata", null],
+    ["fee", "1"],
+    ["idempotency_key", "k"],
+    ["state", "confirmed"],
+  ])("%s does not fit: %j", async (field, value) => {
+    for (const path of paths) await expectRefused("POST", path, { ...base, [field]: value }, field);
+  });
+
+  test.each(Object.keys(base))("%s is required", async (field) => {
+    for (const path of paths) await expectRefused("POST", path, { ...base, [field]: undefined }, field);
+  });
+});
+
+test("an account that is the service's own cannot be taken with an address, and can be looked at", async () => {
+  await expectRefused("POST", "/v1/addresses", { network: "local", address: "0xab", account: "sluice:x" }, "account");
+  for (const path of ["withdrawals", "addresses", "deposits", "balances", "ledger/entries"])
+    await expectFits("GET", `/v1/${path}?account=sluice:x`);
+});
+
+describe("what moves a withdrawal", () => {
+  const WD = "/v1/withdrawals/wd_01h455vb4pex5vsknk084sn02q";
+  test.each(["cancel", "approve", "speed-up"])("%s takes no field", async (action) => {
+    await expectFits("POST", `${WD}/${action}`, {});
+    await expectFits("POST", `${WD}/${action}`);
+    await expectRefused("POST", `${WD}/${action}`, { reason: "x" }, "reason");
+  });
+
+  test("a rejection's reason is one line", async () => {
+    for (const reason of [null, "x".repeat(500)]) await expectFits("POST", `${WD}/reject`, { reason });
+    for (const reason of ["", "x".repeat(501), "a\nb", 1])
+      await expectRefused("POST", `${WD}/reject`, { reason }, "reason");
+  });
+
+  test.each(["a", "x".repeat(2_000), "0xab\n\nseen by two nodes\n", "証拠"])("evidence %j fits", async (evidence) => {
+    await expectFits("POST", `${WD}/resolve`, { outcome: "confirmed", evidence });
+  });
+  test.each(["", " \n ", "x".repeat(2_001), "a\tb", "a\r\nb", "a\u0000", "a\u2028b", "a\u0085b", 1, null, undefined])(
+    "evidence %j does not fit",
+    async (evidence) => {
+      await expectRefused("POST", `${WD}/resolve`, { outcome: "failed", evidence }, "evidence");
+    },
+  );
+  test.each(["cancelled", "CONFIRMED", null, undefined])("no outcome %j", async (outcome) => {
+    await expectRefused("POST", `${WD}/resolve`, { outcome, evidence: "e" }, "outcome");
+  });
+
+  test.each([
+    ["state", "done"],
+    ["external_id", ""],
+    ["external_id", "x".repeat(129)],
+    ["idempotency_key", ""],
+    ["idempotency_key", "x".repeat(256)],
+    ["idempotency_key", "ключ"],
+    ["idempotency_key", " a"],
+    ["tx_id", "x".repeat(129)],
+    ["status", "confirmed"],
+  ])("no list of %s=%j", async (name, value) => {
+    await expectRefused("GET", `/v1/withdrawals?${name}=${encodeURIComponent(value)}`, undefined, name);
+  });
+});
+
+describe("signers", () => {
+  const path = "/v1/wallets/local/signer";
+  const remote = { type: "remote", url: "https://s.example/", address: "0xab" };
+  test.each<[unknown, string]>([
+    [{}, "type"],
+    [{ type: "ledger" }, "type"],
+    [{ type: "remote", address: "0xab" }, "url"],
+    [{ type: "remote", url: "https://s.example/" }, "address"],
+    [{ type: "derived", url: "https://s.example/" }, "url"],
+    [{ type: "derived", address: "0xab" }, "address"],
+    [{ type: "derived", token: "t" }, "token"],
+    [{ ...remote, url: "ftp://s.example/" }, "url"],
+    [{ ...remote, url: "s.example" }, "url"],
+    [{ ...remote, url: "https://user:pw@s.example/" }, "url"],
+    [{ ...remote, url: "https://user@s.example/" }, "url"],
+    [{ ...remote, url: "https://s.example/#a" }, "url"],
+    [{ ...remote, url: `https://s.example/${"x".repeat(2_048)}` }, "url"],
+    [{ ...remote, url: null }, "url"],
+    [{ ...remote, address: "" }, "address"],
+    [{ ...remote, token: "" }, "token"],
+    [{ ...remote, token: "a b" }, "token"],
+    [{ ...remote, token: "a\n" }, "token"],
+    [{ ...remote, token: "x".repeat(1_025) }, "token"],
+    [{ ...remote, key: "0x1" }, "key"],
+  ])("%j", async (body, at) => {
+    await expectRefused("PUT", path, body, at);
+  });
+  test("limits that fit", async () => {
+    await expectFits("PUT", path, { ...remote, token: "x".repeat(1_024) });
+    await expectFits("PUT", path, { ...remote, url: `https://s.example/${"x".repeat(2_030)}` });
+  });
+  test("a token that does not fit is not echoed", async () => {
+    const { response } = await send("PUT", path, { ...remote, token: "hunter2 hunter3" });
+    expect(await response.text()).not.toContain("hunter");
+  });
+  test.each(["signer", "resume"])("a network that cannot be one is unknown: %s", async (action) => {
+    const method = action === "signer" ? "PUT" : "POST";
+    await expectRefused(method, `/v1/wallets/Not%20One/${action}`, { type: "derived" }, "", "not_found");
+  });
+});
+
+describe("withdrawal rules", () => {
+  const path = "/v1/policies/withdrawals";
+  const many = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
+  const destination = (i: number) => ({ network: "a", address: `${i}` });
+  const limit = (i: number) => ({ network: "local", asset: `T${i}`, per_day: "1" });
+  const approval = (i: number) => ({ network: "local", asset: `T${i}`, above: "1" });
+
+  test.each<[object]>([
+    [{ cool_down_seconds: 0 }],
+    [{ cool_down_seconds: 2_592_000 }],
+    [{ allow_list: null }],
+    [{ allow_list: many(1_000, destination) }],
+    [{ limits: many(200, limit) }],
+    [{ approvals: many(200, approval) }],
+    [{ limits: [limit(0), { ...limit(0), network: "base" }], approvals: [approval(0)] }],
+    [{ allow_list: [destination(0), { ...destination(0), network: "b" }] }],
+  ])("fit (%#)", async (rules) => {
+    await expectFits("PUT", path, rules);
+  });
+
+  test.each<[object, string]>([
+    [{ cool_down_seconds: -1 }, "cool_down_seconds"],
+    [{ cool_down_seconds: 2_592_001 }, "cool_down_seconds"],
+    [{ cool_down_seconds: 1.5 }, "cool_down_seconds"],
+    [{ cool_down_seconds: null }, "cool_down_seconds"],
+    [{ allow_list: many(1_001, destination) }, "allow_list"],
+    [{ allow_list: [destination(0), destination(0)] }, "allow_list"],
+    [{ allow_list: ["0xab"] }, "allow_list.0"],
+    [{ allow_list: [{ ...destination(0), label: "x" }] }, "allow_list.0.label"],
+    [{ limits: many(201, limit) }, "limits"],
+    [{ limits: [limit(0), { ...limit(0), per_day: "2" }] }, "limits"],
+    [{ limits: [{ network: "local", asset: "ETH" }] }, "limits.0"],
+    [{ limits: [{ ...limit(0), per_day: "1e3" }] }, "limits.0.per_day"],
+    [{ limits: [{ ...limit(0), per_withdrawal: 5 }] }, "limits.0.per_withdrawal"],
+    [{ limits: null }, "limits"],
+    [{ approvals: many(201, approval) }, "approvals"],
+    [{ approvals: [approval(0), { ...approval(0), above: "2" }] }, "approvals"],
+    [{ approvals: [{ network: "local", asset: "ETH" }] }, "approvals.0.above"],
+    [{ approvals: [{ ...approval(0), above: "-1" }] }, "approvals.0.above"],
+    [{ current: {} }, "current"],
+  ])("do not fit (%#)", async (rules, at) => {
+    await expectRefused("PUT", path, rules, at);
   });
 });
 
@@ -205,6 +409,8 @@ describe("lists", () => {
     `${WE}/deliveries`,
     "/v1/assets",
     "/v1/networks",
+    "/v1/withdrawals",
+    "/v1/wallets",
   ])("B128: a cursor that cannot be one is 400: %s", async (path) => {
     for (const cursor of ["", "a b", "\u0000", "é", "x".repeat(513)]) {
       await expectRefused("GET", `${path}?cursor=${encodeURIComponent(cursor)}`, undefined, "cursor", "invalid_cursor");

@@ -35,6 +35,11 @@ describe("B81: a key passes as it came, byte for byte", () => {
     },
   );
 
+  test.each(["a", "a b", "k".repeat(255), "a, b", "A"])("%j names a withdrawal, byte for byte", async (key) => {
+    const body = { network: "local", asset: "ETH", destination: "0xab", amount: "1" };
+    expect(await idempotencyOf("/v1/withdrawals", body, { "Idempotency-Key": key })).toBe(key);
+  });
+
   test("no key at all is null", async () => {
     expect(await idempotencyOf("/v1/addresses", ADDRESS, {})).toBeNull();
   });
@@ -82,6 +87,26 @@ describe("the fingerprint", () => {
     const prints = [await we(a, "rotate-secret"), await we(b, "rotate-secret"), await we(a, "test")];
     prints.push(await fingerprintOf(`/v1/api-keys/${KEY_ID}/rotate`, {}));
     expect(new Set(prints).size).toBe(4);
+  });
+
+  test("what moves one withdrawal is another request for another one, another way or with other words", async () => {
+    const wd = (id: string, action: string, body: object = {}) =>
+      fingerprintOf(`/v1/withdrawals/wd_${id}/${action}`, body);
+    const [a, b] = ["01h455vb4pex5vsknk084sn02q", "01h455vb4pex5vsknk084sn02r"];
+    const failed = { outcome: "failed", evidence: "e" };
+    const prints = await Promise.all([
+      ...["cancel", "approve", "speed-up", "reject"].map((action) => wd(a, action)),
+      wd(b, "cancel"),
+      wd(a, "reject", { reason: "no" }),
+      wd(a, "resolve", failed),
+      wd(a, "resolve", { ...failed, outcome: "confirmed" }),
+      wd(a, "resolve", { ...failed, evidence: "f" }),
+      fingerprintOf("/v1/wallets/local/resume", {}),
+      fingerprintOf("/v1/wallets/base/resume", {}),
+      fingerprintOf("/v1/reconciliation", {}),
+    ]);
+    expect(new Set(prints).size).toBe(prints.length);
+    expect(await wd(a, "reject", { reason: null })).toBe(await wd(a, "reject"));
   });
 
   test("a left-out body means its defaults", async () => {

@@ -64,10 +64,14 @@ test("the calls are exactly these", () => {
     "GET /v1/networks",
     "GET /v1/operator/networks/{id}",
     "GET /v1/policies",
+    "GET /v1/reconciliation",
     "GET /v1/tenant",
+    "GET /v1/wallets",
     "GET /v1/webhook-endpoints",
     "GET /v1/webhook-endpoints/{id}",
     "GET /v1/webhook-endpoints/{id}/deliveries",
+    "GET /v1/withdrawals",
+    "GET /v1/withdrawals/{id}",
     "PATCH /v1/webhook-endpoints/{id}",
     "POST /v1/addresses",
     "POST /v1/api-keys",
@@ -75,13 +79,24 @@ test("the calls are exactly these", () => {
     "POST /v1/assets",
     "POST /v1/backfills",
     "POST /v1/operator/networks/{id}/resume",
+    "POST /v1/reconciliation",
     "POST /v1/tenants",
+    "POST /v1/wallets/{network}/resume",
     "POST /v1/webhook-endpoints",
     "POST /v1/webhook-endpoints/{id}/enable",
     "POST /v1/webhook-endpoints/{id}/replay",
     "POST /v1/webhook-endpoints/{id}/rotate-secret",
     "POST /v1/webhook-endpoints/{id}/test",
+    "POST /v1/withdrawals",
+    "POST /v1/withdrawals/estimate",
+    "POST /v1/withdrawals/{id}/approve",
+    "POST /v1/withdrawals/{id}/cancel",
+    "POST /v1/withdrawals/{id}/reject",
+    "POST /v1/withdrawals/{id}/resolve",
+    "POST /v1/withdrawals/{id}/speed-up",
     "PUT /v1/policies/confirmations/{network}",
+    "PUT /v1/policies/withdrawals",
+    "PUT /v1/wallets/{network}/signer",
   ]);
 });
 
@@ -113,9 +128,17 @@ describe.each(operations)("$name", ({ method, path, operation }) => {
     for (const parameter of operation.parameters ?? []) {
       if (parameter.in !== undefined) expect(parameter.required).toBe(parameter.in === "path");
     }
-    const keyed = (operation.parameters ?? []).some((one) => one.$ref === "#/components/parameters/IdempotencyKey");
-    expect(keyed).toBe(method === "post");
+    const keys = (operation.parameters ?? []).flatMap(({ $ref }) => $ref?.split("/").at(-1) ?? []);
+    const once = path === "/v1/withdrawals" ? "RequiredIdempotencyKey" : "IdempotencyKey";
+    expect(keys).toEqual(method === "post" ? [once] : []);
     expect(operation.requestBody !== undefined).toBe(["post", "put", "patch"].includes(method));
+  });
+});
+
+test("a withdrawal's Idempotency-Key is required, and everywhere else it is not", () => {
+  expect(document.components.parameters).toMatchObject({
+    IdempotencyKey: { name: "Idempotency-Key", in: "header", required: false },
+    RequiredIdempotencyKey: { name: "Idempotency-Key", in: "header", required: true },
   });
 });
 
@@ -163,6 +186,11 @@ describe("what is required and what may be null", () => {
     ["NewBackfill", ["from_height", "network", "to_height"]],
     ["SignUp", ["name"]],
     ["ApiKey", ["created_at", "expires_at", "id", "name", "revoked_at", "scopes"]],
+    ["NewWithdrawal", ["amount", "asset", "destination", "network"]],
+    ["RejectWithdrawal", []],
+    ["ResolveWithdrawal", ["evidence", "outcome"]],
+    ["Signer", ["type"]],
+    ["WithdrawalRules", []],
     ["Problem", ["code", "detail", "request_id", "retryable", "status", "title", "type"]],
   ])("%s", (name, required) => {
     expect([...(document.components.schemas[name]?.required ?? [])].sort()).toEqual(required);

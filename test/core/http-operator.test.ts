@@ -187,7 +187,8 @@ describe("GET /healthz", () => {
 describe("GET /metrics", () => {
   test("Prometheus text", async () => {
     const status = async () => STATUS;
-    const { app } = fakeApp({ scanner: { status } });
+    const store = { withdrawalTotals: async () => ({ unresolved: 4, mismatches: 2 }) };
+    const { app } = fakeApp({ scanner: { status }, store });
     const response = await app.request("/metrics", asOperator());
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
     const text = await response.text();
@@ -204,11 +205,14 @@ describe("GET /metrics", () => {
       "# TYPE sluice_scanner_blocks_read_total counter",
       'sluice_scanner_blocks_read_total{network="local"} 118',
       'sluice_scanner_reorgs_total{network="local"} 2',
+      "# TYPE sluice_withdrawals_unresolved gauge",
+      "sluice_withdrawals_unresolved 4",
+      "sluice_reconciliation_mismatches 2",
     ]) {
       expect(text.split("\n")).toContain(line);
     }
     for (const line of text.trimEnd().split("\n")) {
-      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\} -?[0-9.]+)$/);
+      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.]+)$/);
     }
   });
 
@@ -219,6 +223,19 @@ describe("GET /metrics", () => {
     expect(text).toContain('sluice_network_up{network="local"} 1\n');
     expect(text).toContain('sluice_network_up{network="other-net"} 0\n');
     expect(text).not.toContain('sluice_network_head{network="other-net"}');
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ["fails", away],
+    ["hangs", () => new Promise(() => {})],
+  ])("a database that %s hides the sums of withdrawals, and nothing else", async (_, withdrawalTotals) => {
+    vi.useFakeTimers();
+    const { app } = fakeApp({ scanner: { status: async () => STATUS }, store: { withdrawalTotals } });
+    const response = Promise.resolve(app.request("/metrics", asOperator()));
+    await vi.advanceTimersByTimeAsync(2_000);
+    const text = await (await response).text();
+    expect(text).toContain('sluice_network_head{network="local"} 120\n');
+    expect(text).not.toMatch(/sluice_withdrawals|sluice_reconciliation/);
   });
 
   test("nulls are left out", async () => {

@@ -10,6 +10,7 @@ import { API_KEY, fakeApp, keyed, OPERATOR_TOKEN, PEPPER, problemOf } from "../s
 
 interface Operation {
   readonly security?: readonly Record<string, unknown>[];
+  readonly parameters?: readonly { readonly $ref?: string }[];
   readonly requestBody?: {
     readonly required?: boolean;
     readonly content: Record<string, { schema: { $ref?: string } }>;
@@ -21,6 +22,8 @@ interface Route {
   readonly path: string;
   readonly guard: "apiKey" | "operatorToken" | "none";
   readonly body: "required" | "optional" | "none";
+  /** Without an Idempotency-Key it goes no further. */
+  readonly once: boolean;
 }
 
 const ID = "01h455vb4pex5vsknk084sn02q";
@@ -31,6 +34,7 @@ const PREFIXES: Record<string, string> = {
   events: "evt",
   "webhook-endpoints": "we",
   backfills: "bf",
+  withdrawals: "wd",
 };
 
 // One app for the whole table: nothing may ever reach what is behind it, so nothing changes.
@@ -52,7 +56,9 @@ async function allRoutes(): Promise<Route[]> {
       const guard = Object.keys(operation.security?.[0] ?? {})[0] ?? "none";
       const body =
         operation.requestBody === undefined ? "none" : operation.requestBody.required ? "required" : "optional";
-      return { name: `${method.toUpperCase()} ${pattern}`, method: method.toUpperCase(), path, guard, body } as Route;
+      const once = (operation.parameters ?? []).some(({ $ref }) => $ref?.endsWith("/RequiredIdempotencyKey"));
+      const name = `${method.toUpperCase()} ${pattern}`;
+      return { name, method: method.toUpperCase(), path, guard, body, once } as Route;
     }),
   );
 }
@@ -60,7 +66,8 @@ async function allRoutes(): Promise<Route[]> {
 /** A request that gets past the guard. */
 function open(route: Route, body?: string, headers: Record<string, string> = {}): RequestInit {
   const token = route.guard === "operatorToken" ? OPERATOR_TOKEN : API_KEY;
-  return keyed(route.method, body, { Authorization: `Bearer ${token}`, ...headers });
+  const once = route.once ? { "Idempotency-Key": "k" } : {};
+  return keyed(route.method, body, { Authorization: `Bearer ${token}`, ...once, ...headers });
 }
 
 async function expectRefusal(route: Route, init: RequestInit, code: string, path = route.path) {
@@ -92,7 +99,7 @@ afterEach(() => {
 });
 
 test("the table has every route, and only these are open", () => {
-  expect(routes.length).toBeGreaterThanOrEqual(37);
+  expect(routes.length).toBeGreaterThanOrEqual(52);
   expect(routes.filter((route) => route.guard === "none").map((route) => route.name)).toEqual([
     "POST /v1/tenants",
     "GET /healthz",
@@ -186,6 +193,21 @@ describe.each(routes.filter((route) => route.method === "POST"))("$name: Idempot
   });
 });
 
+test("B78: the withdrawal alone cannot do without an Idempotency-Key, whatever its body is like", async () => {
+  const once = routes.filter((route) => route.once);
+  expect(once.map(({ name }) => name)).toEqual(["POST /v1/withdrawals"]);
+  for (const route of once) {
+    const good = { network: "local", asset: "ETH", destination: "0xab", amount: "1" };
+    for (const body of [JSON.stringify(good), "{}", "", "{", "[]", "x".repeat(70_000)]) {
+      const { problem } = await expectRefusal(route, keyed("POST", body), "idempotency_key_missing");
+      expect(problem).toMatchObject({ status: 400, retryable: false });
+    }
+    await expectRefusal(route, keyed("POST", "{", { "Content-Type": "text/plain" }), "idempotency_key_missing");
+    // The key of the API still comes first, and its absence says nothing of the other.
+    await expectRefusal(route, { method: "POST" }, "unauthorized");
+  }
+});
+
 describe.each(routes)("$name", (route) => {
   test("an unknown query parameter is named", async () => {
     const body = route.body === "none" ? undefined : "{}";
@@ -196,8 +218,11 @@ describe.each(routes)("$name", (route) => {
   test("another method", async () => {
     const known = routes.filter(({ path }) => path === route.path).map(({ method }) => method);
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      // GET reads the last part as an id, and there is no withdrawal of this one.
+      const code = route.path === "/v1/withdrawals/estimate" && method === "GET" ? "not_found" : "method_not_allowed";
       if (known.includes(method)) continue;
-      const { response } = await expectRefusal(route, { ...open(route), method }, "method_not_allowed");
+      const { response } = await expectRefusal(route, { ...open(route), method }, code);
+      if (code === "not_found") continue;
       const allowed = response.headers
         .get("allow")
         ?.split(", ")

@@ -11,13 +11,17 @@ import type {
   DeliveryView,
   DepositView,
   EndpointView,
+  EstimateView,
   EventView,
   LedgerEntryView,
   NetworkView,
   Page,
+  ReconciliationView,
   TenantView,
+  WalletView,
+  WithdrawalView,
 } from "../../src/core/views.ts";
-import type { PoliciesView } from "../../src/objects/api.ts";
+import type { PoliciesView, SignerChoice, WithdrawalRulesView } from "../../src/objects/api.ts";
 import type { Address, AddressPage } from "../../src/schema/address.ts";
 import type { ApiKey } from "../../src/schema/api-key.ts";
 import type { Asset } from "../../src/schema/asset.ts";
@@ -26,9 +30,12 @@ import type { Deposit } from "../../src/schema/deposit.ts";
 import type { Event, EventPage } from "../../src/schema/event.ts";
 import type { Balance, LedgerEntry } from "../../src/schema/ledger.ts";
 import type { Network } from "../../src/schema/network.ts";
-import type { Policies } from "../../src/schema/policy.ts";
+import type { Policies, WithdrawalRulesBody } from "../../src/schema/policy.ts";
+import type { Reconciliation } from "../../src/schema/reconciliation.ts";
 import type { Tenant } from "../../src/schema/tenant.ts";
+import type { SignerBody, Wallet } from "../../src/schema/wallet.ts";
 import type { Delivery, Endpoint } from "../../src/schema/webhook-endpoint.ts";
+import type { Estimate, Withdrawal } from "../../src/schema/withdrawal.ts";
 
 /** `true` when each is assignable to the other, with the same fields left out or not. */
 type Same<S extends z.ZodType, View> = [z.output<S>] extends [View]
@@ -52,7 +59,13 @@ const same = [
   true satisfies Same<typeof LedgerEntry, LedgerEntryView>,
   true satisfies Same<typeof Network, NetworkView>,
   true satisfies Same<typeof Policies, PoliciesView>,
+  true satisfies Same<typeof Reconciliation, ReconciliationView>,
+  true satisfies Same<typeof SignerBody, SignerChoice>,
   true satisfies Same<typeof Tenant, TenantView>,
+  true satisfies Same<typeof Wallet, WalletView>,
+  true satisfies Same<typeof Withdrawal, WithdrawalView>,
+  true satisfies Same<typeof Estimate, EstimateView>,
+  true satisfies Same<typeof WithdrawalRulesBody, WithdrawalRulesView>,
 ];
 
 // @ts-expect-error a view with one field more is not the same

@@ -16,6 +16,7 @@ const NEW = {
   finality: "depth",
 };
 const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+const LOCAL_PAYOUT = { maxFeeGwei: 1_000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3_600 };
 const OTHER = "0x1111111111111111111111111111111111111111";
 
 function applied(settings: object): Map<string, NetworkSettings> {
@@ -84,6 +85,7 @@ describe("built-in networks", () => {
       native: true,
       internal: true,
       tokens: [],
+      payout: { maxFeeGwei: 1_000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3_600 },
     });
   });
 
@@ -110,6 +112,23 @@ describe("built-in networks", () => {
     it("B13: its window outlives a stall of the finalized tag", () => {
       const minutes = (built.reorgWindow * blockMs) / 60_000;
       expect(minutes).toBeGreaterThanOrEqual(built.finality === "tag" ? (TAG_MINUTES[built.id] ?? Number.NaN) : 0);
+    });
+
+    it("replaces a payment after one to three minutes, often enough before a person is asked", () => {
+      const { replaceAfterBlocks, deadlineS } = built.payout;
+      const afterS = (replaceAfterBlocks * blockMs) / 1_000;
+      expect(afterS).toBeLessThanOrEqual(180);
+      expect(deadlineS).toBeGreaterThanOrEqual(10 * afterS);
+      // Where somebody mines by hand, it is after the payment could have been confirmed.
+      if (built.id === "local") return expect(replaceAfterBlocks).toBeGreaterThan(built.confirmations);
+      expect(afterS).toBeGreaterThanOrEqual(90);
+    });
+
+    it("caps what a fee may be: a plain transfer of 21,000 gas costs at most a hundredth of a coin", () => {
+      const coins = (built.payout.maxFeeGwei * 21_000) / 1e9;
+      expect(built.payout.maxFeeGwei).toBeGreaterThan(0);
+      expect(coins).toBeLessThanOrEqual(["polygon", "local"].includes(built.id) ? 0.04 : 0.01);
+      expect(built.payout.feeModel).toBe("eip1559");
     });
 
     it("lists canonical tokens, each symbol and contract once", () => {
@@ -155,6 +174,17 @@ describe("built-in networks", () => {
     }
   });
 
+  it("has its payout numbers in docs/networks.md", () => {
+    const page = readFileSync(new URL("../../docs/networks.md", import.meta.url), "utf8");
+    for (const { id, payout } of BUILT_IN_NETWORKS) {
+      const numbers = [payout.maxFeeGwei, payout.replaceAfterBlocks, payout.deadlineS].map((n) =>
+        n.toLocaleString("en-US"),
+      );
+      const [fee, blocks, deadline] = numbers;
+      expect(page).toContain(`| ${id} | ${payout.feeModel} | ${fee} gwei | ${blocks} blocks | ${deadline} s |`);
+    }
+  });
+
   it("has each token in docs/networks.md with its checksum, decimals and two sources, and no other", () => {
     const page = readFileSync(new URL("../../docs/networks.md", import.meta.url), "utf8");
     const rows = page
@@ -189,6 +219,14 @@ describe("NETWORKS", () => {
     [{ native: false }, { native: false }],
     [{ internal: false }, { internal: false }],
     [{ min_confirm_seconds: 7 }, { minConfirmSeconds: 7 }],
+    [{ max_fee_gwei: 0.5 }, { payout: { ...LOCAL_PAYOUT, maxFeeGwei: 0.5 } }],
+    [{ max_fee_gwei: 0.000000001 }, { payout: { ...LOCAL_PAYOUT, maxFeeGwei: 0.000000001 } }],
+    [{ max_fee_gwei: 1_000_000 }, { payout: { ...LOCAL_PAYOUT, maxFeeGwei: 1_000_000 } }],
+    [{ fee_model: "legacy" }, { payout: { ...LOCAL_PAYOUT, feeModel: "legacy" } }],
+    [{ replace_after_blocks: 1 }, { payout: { ...LOCAL_PAYOUT, replaceAfterBlocks: 1 } }],
+    [{ replace_after_blocks: 20_000 }, { payout: { ...LOCAL_PAYOUT, replaceAfterBlocks: 20_000 } }],
+    [{ withdrawal_deadline_s: 10 }, { payout: { ...LOCAL_PAYOUT, deadlineS: 10 } }],
+    [{ withdrawal_deadline_s: 604_800 }, { payout: { ...LOCAL_PAYOUT, deadlineS: 604_800 } }],
     [{ confirmations: 20 }, { confirmations: 20 }],
     [
       { confirmations: 25, reorg_window: 25 },
@@ -228,9 +266,25 @@ describe("NETWORKS", () => {
       native: true,
       internal: true,
       tokens: [],
+      payout: { maxFeeGwei: 500, feeModel: "eip1559", replaceAfterBlocks: 90, deadlineS: 3_600 },
     });
     const stated = { ...NEW, native: false, internal: false, min_confirm_seconds: 0 };
     expect(network({ foo: stated }, "foo")).toMatchObject({ native: false, internal: false, minConfirmSeconds: 0 });
+  });
+
+  it.each([
+    [100, 1_800],
+    [7_000, 26],
+    [3_600_000, 1],
+  ])("replaces on an added network after three minutes at one block per poll of %i ms", (poll_ms, blocks) => {
+    expect(network({ foo: { ...NEW, poll_ms } }, "foo").payout.replaceAfterBlocks).toBe(blocks);
+    const stated = { max_fee_gwei: 7, fee_model: "legacy", replace_after_blocks: 3, withdrawal_deadline_s: 60 };
+    expect(network({ foo: { ...NEW, poll_ms, ...stated } }, "foo").payout).toEqual({
+      maxFeeGwei: 7,
+      feeModel: "legacy",
+      replaceAfterBlocks: 3,
+      deadlineS: 60,
+    });
   });
 
   it("lets development chains share their chain id, and no other", () => {
@@ -271,6 +325,20 @@ describe("NETWORKS", () => {
     [{ base: { native: 1 } }, "base.native: expected true or false, got 1"],
     [{ base: { internal: "true" } }, 'base.internal: expected true or false, got "true"'],
     [{ base: { min_confirm_seconds: -1 } }, "base.min_confirm_seconds: expected an integer from 0 to 86400, got -1"],
+    ...[0, -1, 1_000_001, "300", null].map((given): [object, string] => [
+      { base: { max_fee_gwei: given } },
+      `base.max_fee_gwei: expected a number from 0.000000001 to 1000000, got ${JSON.stringify(given)}`,
+    ]),
+    ['{"base":{"max_fee_gwei":1e400}}', "base.max_fee_gwei: expected a number from 0.000000001 to 1000000, got null"],
+    [{ base: { fee_model: "eip-1559" } }, 'base.fee_model: expected one of "eip1559", "legacy", got "eip-1559"'],
+    ...[0, 20_001, 1.5].map((given): [object, string] => [
+      { base: { replace_after_blocks: given } },
+      `base.replace_after_blocks: expected ${window}, got ${given}`,
+    ]),
+    ...[9, 604_801, 60.5].map((given): [object, string] => [
+      { base: { withdrawal_deadline_s: given } },
+      `base.withdrawal_deadline_s: expected an integer from 10 to 604800, got ${given}`,
+    ]),
     [{ base: { family: "solana" } }, 'base.family: expected "evm", got "solana"'],
     [{ foo: { ...NEW, family: "bitcoin" } }, 'foo.family: expected "evm", got "bitcoin"'],
     [{ base: { chain_id: 8454 } }, "base.chain_id: a built-in network keeps 8453, got 8454"],

@@ -189,6 +189,7 @@ describe("createChainNodes", () => {
     native: true,
     internal: true,
     tokens: [],
+    payout: { maxFeeGwei: 1000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3600 },
   };
 
   it("makes a node for each URL, named by its host alone", async () => {

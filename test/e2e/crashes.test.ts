@@ -209,6 +209,6 @@ it("B41: a manual rescan after all of it finds everything known, and tells nothi
 it("no key, secret, token or provider's path is ever printed", () => {
   const printed = stage.printed();
   expect(printed.split("Sluice listens on").length).toBeGreaterThan(12);
-  expect(stage.secrets().length).toBe(6);
+  expect(stage.secrets().length).toBe(7);
   expect(stage.secrets().filter((secret) => printed.includes(secret))).toEqual([]);
 });

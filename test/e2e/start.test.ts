@@ -45,7 +45,7 @@ describe("one service, through all its ends", () => {
 
   it("keeps its secrets to its user, and off every command line", () => {
     expect(statSync(service.dataDir).mode & 0o777).toBe(0o700);
-    for (const name of ["key-pepper", "operator-token"]) {
+    for (const name of ["key-pepper", "operator-token", "wallet-seed"]) {
       const path = join(service.dataDir, name);
       const secret = readFileSync(path, "utf8").trim();
       expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -213,10 +213,13 @@ describe("what cannot start", () => {
   });
 
   it("shows the service's own reasons for refusing its settings", async () => {
-    const refusal = startService({ environment: { NETWORKS: '{"local":{"confirmation":3}}', KEY_PEPPER: "short" } });
+    const refusal = startService({
+      environment: { NETWORKS: '{"local":{"confirmation":3}}', KEY_PEPPER: "short", WALLET_SEED: "not hex" },
+    });
     await expect(refusal).rejects.toThrow("The service does not become ready: GET /healthz answers 503.");
     await expect(refusal).rejects.toThrow(/NETWORKS: local: unknown key "confirmation"/);
     await expect(refusal).rejects.toThrow(/KEY_PEPPER: too short/);
+    await expect(refusal).rejects.toThrow(/WALLET_SEED: is not hex/);
     await expect(refusal).rejects.toThrow("ended with 1:");
   });
 });

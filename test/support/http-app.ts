@@ -30,6 +30,7 @@ export const LOCAL: NetworkSettings = {
   native: true,
   internal: true,
   tokens: [],
+  payout: { maxFeeGwei: 1000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3600 },
 };
 
 export interface Call {
@@ -74,6 +75,7 @@ export function fakeApp(options: Options = {}) {
       {
         insertTenant: async () => {},
         claimSignUp: async (): Promise<SignUpClaim> => ({ kind: "claimed" }),
+        withdrawalTotals: async () => ({ unresolved: 0, mismatches: 0 }),
         ...options.store,
       },
       calls,

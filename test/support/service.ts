@@ -19,7 +19,8 @@ const START_WITHIN_MS = 90_000;
 export const TEMPLATE = "SLUICE_TEST_TEMPLATE";
 
 /** Settings of the shell that runs the tests must not reach the service. */
-const SETTINGS = /^(RPC_.*|NETWORKS|PORT|HOST|DATA_DIR|KEY_PEPPER|OPERATOR_TOKEN|ALLOW_LOCAL_WEBHOOKS|SLUICE_.*)$/;
+const SETTINGS =
+  /^(RPC_.*|NETWORKS|PORT|HOST|DATA_DIR|KEY_PEPPER|OPERATOR_TOKEN|WALLET_SEED|ALLOW_LOCAL_WEBHOOKS|SLUICE_.*)$/;
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -44,6 +45,7 @@ export interface Service {
   /** The service's own local chain; null when `RPC_LOCAL` was given. */
   readonly chainUrl: string | null;
   readonly operatorToken: string;
+  readonly walletSeed: string;
   /** All that was printed since the last start. */
   output(): string;
   /** Every process that works for this service, the start script first. */
@@ -147,6 +149,9 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     },
     get operatorToken() {
       return environment.OPERATOR_TOKEN ?? readFileSync(join(dataDir, "operator-token"), "utf8").trim();
+    },
+    get walletSeed() {
+      return environment.WALLET_SEED ?? readFileSync(join(dataDir, "wallet-seed"), "utf8").trim();
     },
     output: () => run.output(),
     processes: () => [...(run.child.pid === undefined || run.ended() ? [] : [run.child.pid]), ...processesOn(dataDir)],

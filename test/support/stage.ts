@@ -122,6 +122,7 @@ export async function startStage(networks: Readonly<Record<string, NetworkOverri
     printed: () => earlier + service.output(),
     secrets: () => [
       operatorToken,
+      service.walletSeed,
       ...[...proxies.values()].map(({ secret }) => secret),
       ...merchants.flatMap(({ key, webhookSecret }) => [key, webhookSecret]),
     ],

@@ -5,9 +5,10 @@
  */
 
 import { vi } from "vitest";
-import { bloomOf, EMPTY_BLOOM, joinBlooms, TRANSFER_TOPIC } from "../../src/chains/evm/bloom.ts";
+import { bloomOf, EMPTY_BLOOM, joinBlooms } from "../../src/chains/evm/bloom.ts";
 import { receiptsRoot } from "../../src/chains/evm/receipts-root.ts";
 import { parseReceipt } from "../../src/chains/evm/records.ts";
+import { TRANSFER_TOPIC } from "../../src/core/transfer-log.ts";
 
 type Json = Record<string, unknown>;
 

@@ -4,8 +4,9 @@
  * that the header's bloom contradicts is settled by the receipts of every transaction.
  */
 
+import { TRANSFER_TOPIC } from "../../core/transfer-log.ts";
 import type { NodeAccess } from "./access.ts";
-import { bloomMayHold, bloomMayHoldTransfer, TRANSFER_TOPIC } from "./bloom.ts";
+import { bloomMayHold, bloomMayHoldTransfer } from "./bloom.ts";
 import type { Cut } from "./cut.ts";
 import { chunked } from "./parallel.ts";
 import { parseList } from "./parse.ts";

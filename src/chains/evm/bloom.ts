@@ -5,10 +5,8 @@
 
 import { keccak_256 } from "@noble/hashes/sha3";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils";
+import { TRANSFER_TOPIC } from "../../core/transfer-log.ts";
 import type { Log } from "./records.ts";
-
-/** keccak256("Transfer(address,address,uint256)") */
-export const TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
 export const EMPTY_BLOOM = `0x${"0".repeat(512)}`;
 

@@ -14,6 +14,10 @@ export interface ProviderSettings {
   readonly fetch: typeof fetch;
   /** Deadline of one HTTP request, reading its body included. */
   readonly timeoutMs: number;
+  /** Sent as `Authorization: Bearer`, in place of credentials in the URL. As secret as the URL. */
+  readonly bearer?: string | null;
+  /** The longest answer that is read; 32 MiB unless given. */
+  readonly maxBodyBytes?: number;
 }
 
 export type Exchange =
@@ -34,20 +38,23 @@ export class HttpExchange {
   readonly #secrets: readonly string[];
   readonly #send: typeof fetch;
   readonly #timeoutMs: number;
+  readonly #maxBodyBytes: number;
   #inFlight = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor({ url, fetch, timeoutMs }: ProviderSettings) {
+  constructor({ url, fetch, timeoutMs, bearer = null, maxBodyBytes = MAX_BODY_BYTES }: ProviderSettings) {
     const parsed = parseProviderUrl(url);
     this.name = parsed.host;
-    this.#secrets = secretsOf(parsed);
-    this.#headers = { "content-type": "application/json", accept: "application/json", ...authorization(parsed) };
+    this.#secrets = bearer ? [bearer, ...secretsOf(parsed)] : secretsOf(parsed);
+    const identity = bearer ? { authorization: `Bearer ${bearer}` } : authorization(parsed);
+    this.#headers = { "content-type": "application/json", accept: "application/json", ...identity };
     parsed.username = "";
     parsed.password = "";
     this.#target = parsed.href;
     // Called as a bare function: as a method, a Worker's fetch refuses its receiver.
     this.#send = (input, init) => fetch(input, init);
     this.#timeoutMs = timeoutMs;
+    this.#maxBodyBytes = maxBodyBytes;
   }
 
   /** The parsed body of a JSON answer. An error status whose body is JSON-RPC counts as an answer. */
@@ -90,9 +97,9 @@ export class HttpExchange {
       await response.body?.cancel();
       return failed("redirect", response.status, `HTTP ${response.status}: redirects are not followed`);
     }
-    const bytes = await readCapped(response, response.ok ? MAX_BODY_BYTES : MAX_ERROR_BODY_BYTES, signal);
+    const bytes = await readCapped(response, response.ok ? this.#maxBodyBytes : MAX_ERROR_BODY_BYTES, signal);
     if (!response.ok) return this.#errorAnswer(response.status, bytes);
-    if (bytes === null) return failed("too_large", 0, `the answer is larger than ${MAX_BODY_BYTES} bytes`);
+    if (bytes === null) return failed("too_large", 0, `the answer is larger than ${this.#maxBodyBytes} bytes`);
     const text = decode(bytes);
     const parsed = text === null ? undefined : parseJson(text);
     if (parsed !== undefined) return { ok: true, body: parsed, bytes: bytes.length };

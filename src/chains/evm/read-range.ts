@@ -4,11 +4,12 @@
  * every log names its block's hash, and a block whose bloom contradicts the answer is read through its receipts.
  */
 
+import { TRANSFER_TOPIC } from "../../core/transfer-log.ts";
 import type { BlockRef, Interest, Reading } from "../port.ts";
 import { type NodeAccess, PARALLEL_REQUESTS, paceOf } from "./access.ts";
 import { weighRange } from "./arrivals.ts";
 import { keepListed } from "./block-evidence.ts";
-import { bloomMayHold, bloomMayHoldTransfer, TRANSFER_TOPIC } from "./bloom.ts";
+import { bloomMayHold, bloomMayHoldTransfer } from "./bloom.ts";
 import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
 import { readInternal } from "./internal.ts";

@@ -3,7 +3,7 @@
  * one word of value) is a payment; a log of any other form is counted and never stops a reading.
  */
 
-import { TRANSFER_TOPIC } from "./bloom.ts";
+import { TRANSFER_TOPIC } from "../../core/transfer-log.ts";
 import type { Log } from "./records.ts";
 
 /**

@@ -6,13 +6,15 @@ import { NetworkId } from "../../schema/fields.ts";
 import { ResumeBody, Resumed, ScannerView } from "../../schema/operator.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { json, operated, operatedAction, optionalBody, problems } from "../calls.ts";
+import { logFault } from "../faults.ts";
 import { METRICS_TYPE, metricsText } from "../metrics.ts";
 import { NOT_FOUND, problem } from "../problem.ts";
-import { scannerStatuses } from "../scanners.ts";
-import type { App } from "../services.ts";
+import { scannerStatuses, within } from "../scanners.ts";
+import type { App, Services, WithdrawalTotals } from "../services.ts";
 
 const tags = ["Operator"];
 const params = z.object({ id: NetworkId });
+const TOTALS_DEADLINE_MS = 2_000;
 
 const metrics = createRoute({
   method: "get",
@@ -55,9 +57,11 @@ const resume = createRoute({
 });
 
 export function operatorRoutes(app: App): void {
-  app.openapi(metrics, async (c) =>
-    c.text(metricsText(await scannerStatuses(c.var.services)), 200, { "Content-Type": METRICS_TYPE }),
-  );
+  app.openapi(metrics, async (c) => {
+    const { services } = c.var;
+    const [statuses, withdrawals] = await Promise.all([scannerStatuses(services), withdrawalTotalsOrNull(services)]);
+    return c.text(metricsText(statuses, withdrawals), 200, { "Content-Type": METRICS_TYPE });
+  });
 
   app.openapi(getNetwork, async (c) => {
     const { services } = c.var;
@@ -73,6 +77,16 @@ export function operatorRoutes(app: App): void {
     const outcome = await services.scanner(id).resume(c.req.valid("json").from_height);
     return outcome.ok ? c.json({ from_height: outcome.value.fromHeight }, 202) : problem(c, outcome.refusal, null);
   });
+}
+
+/** Null when the database is slow or away: the scanners' numbers are wanted then most of all. */
+async function withdrawalTotalsOrNull({ store }: Services): Promise<WithdrawalTotals | null> {
+  try {
+    return await within(TOTALS_DEADLINE_MS, store.withdrawalTotals());
+  } catch (thrown) {
+    logFault(thrown, { call: "withdrawalTotals" });
+    return null;
+  }
 }
 
 function scannerView(status: ScannerStatus): z.infer<typeof ScannerView> {

@@ -1,9 +1,9 @@
-/** Policies: when a payment counts. */
+/** Policies: when a payment counts, and what may be paid out. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { NetworkId } from "../../schema/fields.ts";
 import { NoQuery } from "../../schema/page.ts";
-import { ConfirmationRulesBody, Policies } from "../../schema/policy.ts";
+import { ConfirmationRulesBody, Policies, WithdrawalRulesBody } from "../../schema/policy.ts";
 import { send } from "../answers.ts";
 import { body, json, keyed, keyedWithBody, problems } from "../calls.ts";
 import type { App } from "../services.ts";
@@ -34,6 +34,22 @@ const putConfirmations = createRoute({
   },
 });
 
+const putWithdrawals = createRoute({
+  method: "put",
+  path: "/v1/policies/withdrawals",
+  operationId: "putWithdrawalRules",
+  tags: ["Policies"],
+  summary: "Set what may be paid out",
+  description:
+    "Replaces all of it. What is stricter than now holds at once; what is looser waits for the cool-down that holds now.",
+  ...keyedWithBody,
+  request: { query: NoQuery, body: body(WithdrawalRulesBody) },
+  responses: {
+    200: json(Policies, "Policies as they stand now"),
+    ...problems(400, 401, 403, 413, 415, 422, 429, 500, 503),
+  },
+});
+
 export function policyRoutes(app: App): void {
   app.openapi(getPolicies, async (c) => send(c, await c.var.tenant.getPolicies(c.var.caller), 200));
 
@@ -41,4 +57,8 @@ export function policyRoutes(app: App): void {
     const { network } = c.req.valid("param");
     return send(c, await c.var.tenant.putConfirmations(c.var.caller, network, c.req.valid("json")), 200);
   });
+
+  app.openapi(putWithdrawals, async (c) =>
+    send(c, await c.var.tenant.putWithdrawalRules(c.var.caller, c.req.valid("json")), 200),
+  );
 }

@@ -1,5 +1,6 @@
 /** What the parts of a tenant's object work with. Clock and randomness are fields, so that tests set them. */
 
+import type { PayoutNode, Signer } from "../../chains/payout.ts";
 import { NATIVE } from "../../core/transfer.ts";
 import type { AssetView } from "../../core/views.ts";
 import type { Env, Settings } from "../../env.ts";
@@ -17,6 +18,16 @@ export interface TenantContext {
   readonly random: (bytes: number) => Uint8Array;
   /** By network and address: a watch is taken, or given back, never both at once. */
   readonly addressTurns: Turns;
+  /** Withdrawals with one key, and the wallet of one network: one piece of work after the other. */
+  readonly turns: Turns;
+  readonly payers: Payers;
+}
+
+/** Lost with the instance: what is asked and who signs, made from settings and rows when first needed. */
+export interface Payers {
+  readonly nodes: Map<string, readonly PayoutNode[]>;
+  /** By network, with the choice it was made for. */
+  readonly signers: Map<string, { readonly choice: string; readonly signer: Signer }>;
 }
 
 export interface AssetFacts {

@@ -62,3 +62,48 @@ export const endpointWaits = sqliteTable(
   { endpointId: text("endpoint_id").primaryKey(), dueAt: integer("due_at").notNull() },
   (t) => [index("endpoint_waits_due").on(t.dueAt)],
 );
+
+/** A key names one withdrawal for ever, also after the tenant's object was restored from an older copy. */
+export const withdrawalKeys = sqliteTable(
+  "withdrawal_keys",
+  {
+    tenantId: text("tenant_id").notNull(),
+    account: text("account").notNull(),
+    idempotencyKey: text("idempotency_key").notNull(),
+    fingerprint: text("fingerprint").notNull(),
+    withdrawalId: text("withdrawal_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.account, t.idempotencyKey] })],
+);
+
+/** One nonce of one hot wallet carries one withdrawal, also if two tenants load the same key. */
+export const walletNonces = sqliteTable(
+  "wallet_nonces",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    nonce: integer("nonce").notNull(),
+    tenantId: text("tenant_id").notNull(),
+    /** What the nonce carries: a withdrawal's id, or a name for one that only fills a gap. */
+    subject: text("subject").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.sender, t.nonce] }),
+    /** Whether a withdrawal that is not in its object ever had a nonce. */
+    index("wallet_nonces_subject").on(t.subject),
+  ],
+);
+
+/** Tenants with withdrawals under way: cron looks whether their alarm is still set, and reconciles them. */
+export const tenantWork = sqliteTable(
+  "tenant_work",
+  {
+    tenantId: text("tenant_id").primaryKey(),
+    dueAt: integer("due_at").notNull(),
+    unresolved: integer("unresolved").notNull(),
+    mismatches: integer("mismatches").notNull(),
+  },
+  (t) => [index("tenant_work_due").on(t.dueAt)],
+);

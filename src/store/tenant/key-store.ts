@@ -4,6 +4,7 @@ import { and, desc, eq, lt } from "drizzle-orm";
 import type { ApiKeyView } from "../../core/views.ts";
 import type { TenantDb } from "./database.ts";
 import { apiKeys, idempotency, tenant } from "./schema.ts";
+import { isWithdrawalKey } from "./withdrawal-store.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 export type TenantRow = typeof tenant.$inferSelect;
@@ -72,11 +73,15 @@ export type KeyUse =
 export function useOfKey(db: TenantDb, use: { key: string; fingerprint: string } | null): KeyUse {
   if (use === null) return { kind: "fresh" };
   const row = db.select().from(idempotency).where(eq(idempotency.key, use.key)).get();
-  if (row === undefined) return { kind: "fresh" };
+  if (row === undefined) return isWithdrawalKey(db, use.key) ? { kind: "other_request" } : { kind: "fresh" };
   return row.fingerprint === use.fingerprint ? { kind: "replay", objectId: row.objectId } : { kind: "other_request" };
 }
 
-/** Binds a key to the object its request made, in the commit that made it. */
+/** Whether a key stands for a request other than a withdrawal. */
+export function isRequestKey(db: TenantDb, key: string): boolean {
+  return db.select({ key: idempotency.key }).from(idempotency).where(eq(idempotency.key, key)).get() !== undefined;
+}
+
 /** Lets go of a key whose request was refused after all. */
 export function unbindKey(db: TenantDb, use: { key: string } | null, objectId: string): void {
   if (use === null) return;
@@ -85,6 +90,7 @@ export function unbindKey(db: TenantDb, use: { key: string } | null, objectId: s
     .run();
 }
 
+/** Binds a key to the object its request made, in the commit that made it. */
 export function bindKey(db: TenantDb, use: { key: string; fingerprint: string } | null, objectId: string): void {
   if (use === null) return;
   db.insert(idempotency).values({ key: use.key, fingerprint: use.fingerprint, objectId }).run();

@@ -3,7 +3,7 @@
  * of the fact that causes them.
  */
 
-import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import { and, eq, lt, ne, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { type Balance, EMPTY_BALANCE, type Posting } from "../../core/ledger.ts";
 import type { TenantDb } from "./database.ts";
@@ -30,6 +30,17 @@ export interface Journal extends BalanceKey {
 export function readBalance(db: TenantDb, key: BalanceKey): Balance {
   const row = db.select().from(balances).where(balanceIs(key)).get();
   return row === undefined ? EMPTY_BALANCE : toBalance(row);
+}
+
+/** Whether an account owes anything, in any asset. */
+export function hasDebt(db: TenantDb, account: string): boolean {
+  const row = db
+    .select({ debt: balances.debt })
+    .from(balances)
+    .where(and(eq(balances.account, account), ne(balances.debt, "0")))
+    .limit(1)
+    .get();
+  return row !== undefined;
 }
 
 /** Writes a journal's entries. The caller writes the balance they fold to, once per commit. */

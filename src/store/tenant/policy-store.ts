@@ -1,11 +1,13 @@
-/** A tenant's own rules, one row per network. */
+/** A tenant's own rules: one row per network for confirmations, one for withdrawals. */
 
 import { eq, like } from "drizzle-orm";
 import type { ConfirmationRules } from "../../core/policy.ts";
+import { type HeldRules, NO_WITHDRAWAL_RULES, rulesFromText, rulesToText } from "../../core/withdrawal-policy.ts";
 import type { TenantDb } from "./database.ts";
 import { policies } from "./schema.ts";
 
 const CONFIRMATIONS = "confirmations:";
+const WITHDRAWALS = "withdrawals";
 
 export function confirmationRules(db: TenantDb, network: string): ConfirmationRules | null {
   const row = db
@@ -28,6 +30,19 @@ export function allConfirmationRules(db: TenantDb): Record<string, ConfirmationR
 export function putConfirmationRules(db: TenantDb, network: string, rules: ConfirmationRules): void {
   db.insert(policies)
     .values({ name: CONFIRMATIONS + network, rules })
+    .onConflictDoUpdate({ target: policies.name, set: { rules } })
+    .run();
+}
+
+export function heldWithdrawalRules(db: TenantDb): HeldRules {
+  const row = db.select().from(policies).where(eq(policies.name, WITHDRAWALS)).get();
+  return row === undefined ? NO_WITHDRAWAL_RULES : rulesFromText(row.rules as string);
+}
+
+export function putHeldWithdrawalRules(db: TenantDb, held: HeldRules): void {
+  const rules = rulesToText(held);
+  db.insert(policies)
+    .values({ name: WITHDRAWALS, rules })
     .onConflictDoUpdate({ target: policies.name, set: { rules } })
     .run();
 }

@@ -6,7 +6,9 @@
 
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import type { DepositStatus, EventType, Scope } from "../../core/views.ts";
+import type { SendMeaning } from "../../core/send-answer.ts";
+import type { DepositStatus, EventType, ReconciliationView, Scope } from "../../core/views.ts";
+import type { WithdrawalState } from "../../core/withdrawal.ts";
 
 export const tenant = sqliteTable("tenant", {
   id: text("id").primaryKey(),
@@ -245,3 +247,160 @@ export const notices = sqliteTable(
   { id: text("id").notNull(), type: text("type").$type<EventType>().notNull(), eventId: text("event_id").notNull() },
   (t) => [primaryKey({ columns: [t.id, t.type] })],
 );
+
+/** What a merchant asked to be paid out. Never deleted: its key names it for ever. */
+export const withdrawals = sqliteTable(
+  "withdrawals",
+  {
+    seq: integer("seq").primaryKey(),
+    /** Derived from account and key, so a repeat meets itself. */
+    id: text("id").notNull().unique(),
+    account: text("account").notNull(),
+    idempotencyKey: text("idempotency_key").notNull(),
+    fingerprint: text("fingerprint").notNull(),
+    network: text("network").notNull(),
+    asset: text("asset").notNull(),
+    destination: text("destination").notNull(),
+    amountUnits: text("amount_units").notNull(),
+    externalId: text("external_id"),
+    metadata: text("metadata", { mode: "json" }).$type<Record<string, string>>().notNull(),
+    /** The API key that asked; another one approves. */
+    creatorKeyId: text("creator_key_id").notNull(),
+    state: text("state").$type<WithdrawalState>().notNull(),
+    /** The slot that pays it; both null until a nonce is its own. */
+    sender: text("sender"),
+    nonce: integer("nonce"),
+    /** The mined transaction, else the latest signed one. */
+    txId: text("tx_id"),
+    feeUnits: text("fee_units"),
+    /** What it waits for beside the chain; null: nothing else. */
+    waitingFor: text("waiting_for"),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (t) => [
+    uniqueIndex("withdrawals_key").on(t.idempotencyKey, t.account),
+    index("withdrawals_account").on(t.account),
+    index("withdrawals_external").on(t.externalId).where(sql`external_id IS NOT NULL`),
+    /** What waits for a nonce, and what is under way. */
+    index("withdrawals_open")
+      .on(t.network, t.state)
+      .where(sql`state NOT IN ('confirmed', 'failed', 'cancelled', 'rejected')`),
+    /** The last day's sum of an asset. */
+    index("withdrawals_recent").on(t.asset, t.network, t.createdAt),
+  ],
+);
+
+export const withdrawalTransitions = sqliteTable(
+  "withdrawal_transitions",
+  {
+    withdrawalId: text("withdrawal_id").notNull(),
+    number: integer("number").notNull(),
+    from: text("from_state").$type<WithdrawalState>(),
+    to: text("to_state").$type<WithdrawalState>().notNull(),
+    reason: text("reason").notNull(),
+    evidence: text("evidence"),
+    at: integer("at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.withdrawalId, t.number] })],
+);
+
+/** The tenant's hot wallets. The one whose address the network's signer has is in use. */
+export const wallets = sqliteTable(
+  "wallets",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    /** The next nonce to hand out. Never lowered. */
+    nextNonce: integer("next_nonce").notNull(),
+    /** Nonces below this one are known to be used up on the chain; -1: never looked. Never lowered. */
+    usedBelow: integer("used_below").notNull(),
+    status: text("status").$type<"active" | "stopped">().notNull(),
+    incident: text("incident"),
+    /** When it is looked at again, unix milliseconds; null: nothing is under way. */
+    dueAt: integer("due_at"),
+    /** Since when nonces below the next one are missing on the chain and here; null: none is. */
+    gapSince: integer("gap_since"),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.sender] })],
+);
+
+/** Who signs on a network. No row: the key derived from the seed. */
+export const signers = sqliteTable("signers", {
+  network: text("network").primaryKey(),
+  url: text("url").notNull(),
+  address: text("address").notNull(),
+  token: text("token"),
+});
+
+/** One nonce of one wallet. It carries one withdrawal for ever, or none: then it only fills a gap. */
+export const slots = sqliteTable(
+  "slots",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    nonce: integer("nonce").notNull(),
+    withdrawalId: text("withdrawal_id"),
+    /** `open` until a final transaction has the nonce. */
+    status: text("status").$type<"open" | "final">().notNull(),
+    /** 1 once D1 says that the nonce is this slot's. Nothing is signed before. */
+    claimed: integer("claimed").notNull(),
+    /** 1: the next attempt moves nothing; the payment is no longer wanted. */
+    burn: integer("burn").notNull(),
+    /** 1: a person wants the next attempt now. */
+    speedUp: integer("speed_up").notNull(),
+    /** Gas of its payment as estimated when the nonce was assigned; null for one that moves nothing. */
+    gasLimit: text("gas_limit"),
+    minedTxId: text("mined_tx_id"),
+    minedHeight: integer("mined_height"),
+    minedBlockHash: text("mined_block_hash"),
+    createdAt: integer("created_at").notNull(),
+    /** When a person is asked, unless it is mined by then. */
+    deadlineAt: integer("deadline_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.sender, t.nonce] }),
+    index("slots_open").on(t.network, t.sender).where(sql`status = 'open'`),
+  ],
+);
+
+/** Signed bytes. A row is there before its bytes leave the process, and is never changed but for what became of it. */
+export const attempts = sqliteTable(
+  "attempts",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    nonce: integer("nonce").notNull(),
+    number: integer("number").notNull(),
+    txId: text("tx_id").notNull(),
+    kind: text("kind").$type<"payment" | "burn">().notNull(),
+    raw: text("raw").notNull(),
+    gasLimit: text("gas_limit").notNull(),
+    feeKind: text("fee_kind").$type<"eip1559" | "legacy">().notNull(),
+    /** `maxFeePerGas` or `gasPrice`, wei. */
+    mostPerGas: text("most_per_gas").notNull(),
+    /** Wei; null with `legacy`. */
+    tipPerGas: text("tip_per_gas"),
+    signedAt: integer("signed_at").notNull(),
+    /** Head when it was signed: its age in blocks counts from here. */
+    signedHeight: integer("signed_height").notNull(),
+    firstSentAt: integer("first_sent_at"),
+    /** null: to be sent now. */
+    lastSentAt: integer("last_sent_at"),
+    sends: integer("sends").notNull(),
+    outcome: text("outcome").$type<SendMeaning>(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.sender, t.nonce, t.number] }), index("attempts_tx").on(t.txId)],
+);
+
+/** Things that happen and leave no other row. */
+export const counters = sqliteTable("counters", {
+  name: text("name").primaryKey(),
+  value: integer("value").notNull(),
+});
+
+export const reconciliations = sqliteTable("reconciliations", {
+  seq: integer("seq").primaryKey(),
+  at: integer("at").notNull(),
+  report: text("report", { mode: "json" }).$type<ReconciliationView>().notNull(),
+});

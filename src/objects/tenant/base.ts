@@ -1,0 +1,152 @@
+/**
+ * What every call of a tenant's object stands on: the context, who may call, and what follows a commit.
+ *
+ * One alarm serves everything that is still to be done; the rows say what that is. It is set in the turn of
+ * the commit that makes it necessary, so it is as durable as the commit, and whoever sets it never sets it
+ * later than something else that is due.
+ */
+
+import { DurableObject } from "cloudflare:workers";
+import type { Scope } from "../../core/views.ts";
+import { type Env, readSettings } from "../../env.ts";
+import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
+import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
+import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
+import type { Answer, Caller } from "../api.ts";
+import { releaseDeleted } from "./addresses.ts";
+import { answer, authorize, type Done, RequestRates } from "./authorize.ts";
+import { handOverBackfills } from "./backfills.ts";
+import type { TenantContext } from "./context.ts";
+import { closeDeleted } from "./endpoints.ts";
+import { handOff, hasToHandOff } from "./hand-off.ts";
+import { Turns } from "./turns.ts";
+import { driveWithdrawals } from "./withdrawals/drive.ts";
+
+/** How long after a commit the alarm looks whether its follow-up was done. */
+const FOLLOW_UP_MS = 2_000;
+const RETRY_MS = 15_000;
+
+export abstract class TenantBase extends DurableObject<Env> {
+  /** Set by tests; unix milliseconds. */
+  clock: () => number = Date.now;
+  protected readonly c: TenantContext;
+  readonly #rates = new RequestRates();
+  #followUp: Promise<boolean> | null = null;
+  #followAgain = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const db = openTenantDb(ctx.storage);
+    this.c = {
+      storage: ctx.storage,
+      db,
+      env,
+      // Read when needed: settings that are refused must not keep the alarm from re-arming.
+      get settings() {
+        return readSettings(env);
+      },
+      now: () => this.clock(),
+      random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+      addressTurns: new Turns(),
+      turns: new Turns(),
+      payers: { nodes: new Map(), signers: new Map() },
+    };
+    ctx.blockConcurrencyWhile(() => migrateTenantDb(db));
+  }
+
+  protected async serve<T>(
+    caller: Caller,
+    scope: Scope,
+    work: (key: ApiKeyRow) => Done<T> | Promise<Done<T>>,
+  ): Promise<Answer<T>> {
+    const authorized = authorize(this.c, this.#rates, caller, scope);
+    if (!authorized.ok) return authorized;
+    if (this.tenantId() !== caller.tenantId) throw new Error("a caller reached the object of another tenant");
+    return answer(await work(authorized.key), authorized.rate);
+  }
+
+  protected tenantId(): string {
+    const row = tenantRow(this.c.db);
+    if (row === undefined) throw new Error("this tenant was never signed up");
+    return row.id;
+  }
+
+  // ---- what follows a commit ------------------------------------------------------------------------
+
+  /** Wakes when something may be left to do. Whatever fails is tried again; nothing is thrown out of here. */
+  override async alarm(): Promise<void> {
+    await this.#arm((await this.#workOff()) ? null : this.clock() + RETRY_MS);
+  }
+
+  /** Does now what a commit left to do; the alarm stands behind it. */
+  protected followUpSoon(): void {
+    if (!hasToHandOff(this.c) && nextWalletDue(this.c.db) === null) return;
+    this.followUpLater();
+    this.ctx.waitUntil(this.#workOff().then((complete) => (complete ? this.#arm(null) : undefined)));
+  }
+
+  protected followUpLater(): void {
+    void this.#arm(this.clock() + FOLLOW_UP_MS);
+  }
+
+  /**
+   * Sets the alarm to the earlier of a moment and the next look at a wallet; a look that is due already is
+   * being made, and has the moment behind it. Neither: leaves it as it is.
+   */
+  #arm(at: number | null): Promise<void> {
+    const wallet = nextWalletDue(this.c.db);
+    const isBehind = at !== null && wallet !== null && wallet <= this.clock();
+    const dues = [at, isBehind ? null : wallet].filter((due) => due !== null);
+    return dues.length === 0 ? Promise.resolve() : this.ctx.storage.setAlarm(Math.min(...dues));
+  }
+
+  /** Hands over and pays, side by side: a chain that answers slowly delays nobody's events. @returns whether all is done */
+  async #workOff(): Promise<boolean> {
+    const drive = async () => (await driveWithdrawals(this.c, this.tenantId())) === 0 || this.#follow();
+    const parts = await Promise.allSettled([this.#follow(), drive()]);
+    for (const part of parts) {
+      if (part.status === "rejected")
+        console.warn(JSON.stringify({ at: "tenant follow-up", error: String(part.reason) }));
+    }
+    return parts.every((part) => part.status === "fulfilled" && part.value);
+  }
+
+  /** One run at a time; whoever asks while it goes on makes it look once more at its end. */
+  #follow(): Promise<boolean> {
+    this.#followAgain = true;
+    this.#followUp ??= this.#followAll();
+    return this.#followUp;
+  }
+
+  async #followAll(): Promise<boolean> {
+    let complete = false;
+    while (this.#followAgain) {
+      this.#followAgain = false;
+      complete = await this.#followOnce();
+    }
+    // In the turn of the last look: nobody can ask in between and go unheard.
+    this.#followUp = null;
+    return complete;
+  }
+
+  /** Each step by itself: one that cannot be done now does not keep the others from being done. */
+  async #followOnce(): Promise<boolean> {
+    const { c } = this;
+    const steps = [
+      () => handOff(c),
+      () => releaseDeleted(c, this.tenantId()),
+      () => closeDeleted(c),
+      () => handOverBackfills(c, this.tenantId()),
+    ];
+    let complete = true;
+    for (const step of steps) {
+      try {
+        if ((await step()) === false) complete = false;
+      } catch (error) {
+        complete = false;
+        console.warn(JSON.stringify({ at: "tenant follow-up", error: String(error) }));
+      }
+    }
+    return complete;
+  }
+}

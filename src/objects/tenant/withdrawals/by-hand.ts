@@ -1,0 +1,163 @@
+/**
+ * What people decide about a withdrawal: call it off, approve or reject it, hurry it, settle what the chain
+ * left open. A decision that the present state does not allow changes nothing, and none of them releases
+ * funds while signed bytes may still be mined.
+ */
+
+import { type Refusal, refuse } from "../../../core/refusal.ts";
+import type { WithdrawalView } from "../../../core/views.ts";
+import { bindKey, useOfKey } from "../../../store/tenant/key-store.ts";
+import { attemptsOf, changeSlot, type SlotRow, slotAt } from "../../../store/tenant/slot-store.ts";
+import { changeWallet, insertWallet } from "../../../store/tenant/wallet-store.ts";
+import { type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
+import type { Idempotency } from "../../api.ts";
+import { type Done, KEY_REUSED, notFound } from "../authorize.ts";
+import type { TenantContext } from "../context.ts";
+import { type Move, WithdrawalCommit } from "./commit.ts";
+import { RESOLVED } from "./follow.ts";
+import { MAX_ATTEMPTS } from "./sign.ts";
+import { walletAddress } from "./signing.ts";
+import { toWithdrawalView } from "./view.ts";
+
+type Decision =
+  | { readonly ok: true; readonly act: (commit: WithdrawalCommit) => void }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Decides and commits in one turn. A key that came before answers with the withdrawal as it stands. */
+function decide(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  idempotency: Idempotency,
+  decision: (row: WithdrawalRow) => Decision,
+): Done<WithdrawalView> {
+  const row = withdrawalById(c.db, id);
+  if (row === undefined) return notFound("withdrawal");
+  const use = useOfKey(c.db, idempotency);
+  if (use.kind === "other_request") return KEY_REUSED;
+  if (use.kind === "replay") return { ok: true, value: toWithdrawalView(c, row), replayed: true };
+  const decided = decision(row);
+  if (!decided.ok) return decided;
+  c.storage.transactionSync(() => {
+    decided.act(new WithdrawalCommit(c, tenantId));
+    bindKey(c.db, idempotency, id);
+    const sender = walletAddress(c, tenantId, row.network);
+    changeWallet(c.db, insertWallet(c.db, row.network, sender), { dueAt: c.now() });
+  });
+  const after = withdrawalById(c.db, id);
+  return after === undefined ? notFound("withdrawal") : { ok: true, value: toWithdrawalView(c, after) };
+}
+
+export function cancelWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
+  return decide(c, tenantId, id, idempotency, (row) => {
+    const isUnsent = row.nonce === null && (row.state === "funds_reserved" || row.state === "pending_approval");
+    if (!isUnsent) return illegal(row, "It can be cancelled only before a nonce is assigned to it.");
+    return moves(row, { to: "cancelled", reason: "cancelled_by_merchant", changes: { waitingFor: null } });
+  });
+}
+
+export function approveWithdrawal(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  keyId: string,
+  idempotency: Idempotency,
+) {
+  return decide(c, tenantId, id, idempotency, (row) => {
+    if (row.state !== "pending_approval") return illegal(row, "Nothing waits for an approval.");
+    if (row.creatorKeyId === keyId) {
+      return refuse("forbidden", "The key that asked for a withdrawal cannot approve it. Use another one.");
+    }
+    const evidence = `approved with ${keyId}`;
+    return moves(row, { to: "funds_reserved", reason: "approved", evidence, changes: { waitingFor: null } });
+  });
+}
+
+export function rejectWithdrawal(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  keyId: string,
+  why: string | null,
+  idempotency: Idempotency,
+) {
+  return decide(c, tenantId, id, idempotency, (row) => {
+    if (row.state !== "pending_approval") return illegal(row, "Nothing waits for an approval.");
+    const evidence = why === null ? `rejected with ${keyId}` : `rejected with ${keyId}: ${why}`;
+    return moves(row, { to: "rejected", reason: "rejected", evidence, changes: { waitingFor: null } });
+  });
+}
+
+export function speedUpWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
+  return decide(c, tenantId, id, idempotency, (row) => {
+    const slot = slotOf(c, row);
+    if (slot?.status !== "open" || slot.minedTxId !== null || isSettled(row))
+      return illegal(row, "Nothing of it waits to be mined.");
+    const attempts = attemptsOf(c.db, slot).length;
+    if (attempts === 0) return illegal(row, "Nothing was signed yet that could be replaced.");
+    if (attempts >= MAX_ATTEMPTS) return illegal(row, `It was replaced ${attempts - 1} times, which is the most.`);
+    return { ok: true, act: () => changeSlot(c.db, slot, { speedUp: 1 }) };
+  });
+}
+
+export function resolveWithdrawal(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  { outcome, evidence }: { readonly outcome: "confirmed" | "failed"; readonly evidence: string },
+  idempotency: Idempotency,
+) {
+  return decide(c, tenantId, id, idempotency, (row) => {
+    if (row.state !== "manual_review") return illegal(row, "It does not wait for a person.");
+    const slot = slotOf(c, row);
+    const attempts = slot === undefined ? [] : attemptsOf(c.db, slot);
+    const isLive = slot?.status === "open" && attempts.length > 0;
+    const changes = { waitingFor: null };
+    if (outcome === "confirmed") {
+      // Paid by something else while ours may still be mined: that would be twice.
+      const named = attempts.find(({ txId }) => evidence.toLowerCase().includes(txId));
+      if (isLive && named === undefined) {
+        const detail =
+          "Signed bytes of it may still be mined. Name the transaction of one of its attempts as evidence, or resolve it as failed.";
+        return illegal(row, detail);
+      }
+      return moves(row, { to: "confirmed", reason: RESOLVED, evidence, changes });
+    }
+    if (isLive && slot.minedTxId !== null) return illegal(row, `${slot.minedTxId} is in a block. Wait for it.`);
+    if (!isLive) {
+      return {
+        ok: true,
+        act: (commit) => {
+          commit.move(row, { to: "failed", reason: RESOLVED, evidence, changes });
+          // Its nonce is still to be used up, by something that moves nothing.
+          if (slot?.status === "open") changeSlot(c.db, slot, { burn: 1 });
+        },
+      };
+    }
+    return {
+      ok: true,
+      act: (commit) => {
+        const deadlineS = c.settings.knownNetworks.get(row.network)?.payout.deadlineS ?? 0;
+        changeSlot(c.db, slot, { burn: 1, deadlineAt: c.now() + deadlineS * 1_000 });
+        commit.move(row, { to: "confirmation_tracking", reason: "burning_nonce", evidence, changes });
+      },
+    };
+  });
+}
+
+function moves(row: WithdrawalRow, move: Move): Decision {
+  return { ok: true, act: (commit) => void commit.move(row, move) };
+}
+
+function isSettled(row: WithdrawalRow): boolean {
+  return row.state === "confirmed" || row.state === "failed";
+}
+
+function slotOf(c: TenantContext, row: WithdrawalRow): SlotRow | undefined {
+  if (row.sender === null || row.nonce === null) return undefined;
+  return slotAt(c.db, { network: row.network, sender: row.sender, nonce: row.nonce });
+}
+
+function illegal(row: WithdrawalRow, detail: string): { ok: false; refusal: Refusal } {
+  return refuse("illegal_transition", `The withdrawal is ${row.state}. ${detail}`);
+}

@@ -1,0 +1,155 @@
+/**
+ * Moves withdrawals from state to state: the conditional update, the row of the step, the ledger's posting and
+ * the event, all in the synchronous transaction that the caller has opened. A step that the table of states
+ * does not have is a bug, and a row that is no longer where it was believed to be undoes the whole commit.
+ */
+
+import { unitsFromText } from "../../../core/amount.ts";
+import { derivedId } from "../../../core/ids.ts";
+import {
+  type Balance,
+  FEE_ACCOUNT,
+  networkFeePaid,
+  type Posting,
+  post,
+  withdrawalConfirmed,
+  withdrawalReleased,
+  withdrawalReopened,
+  withdrawalReserved,
+} from "../../../core/ledger.ts";
+import { NATIVE } from "../../../core/transfer.ts";
+import { isOpen, mayBecome, type WithdrawalState } from "../../../core/withdrawal.ts";
+import { EventAppender } from "../../../store/tenant/event-store.ts";
+import { appendEntries, type BalanceKey, readBalance, writeBalance } from "../../../store/tenant/ledger-store.ts";
+import type { SlotKey } from "../../../store/tenant/slot-store.ts";
+import {
+  appendStep,
+  type Changes,
+  changeState,
+  insertWithdrawal,
+  stepsOf,
+  type WithdrawalRow,
+} from "../../../store/tenant/withdrawal-store.ts";
+import { toBalanceView } from "../balance-view.ts";
+import { mustFindAsset, type TenantContext } from "../context.ts";
+import { toWithdrawalView } from "./view.ts";
+
+export interface Move {
+  readonly to: WithdrawalState;
+  readonly reason: string;
+  readonly evidence?: string | null;
+  readonly changes?: Changes;
+}
+
+/** One commit's worth of steps. Drop it when the transaction ends. */
+export class WithdrawalCommit {
+  readonly #c: TenantContext;
+  readonly #now: number;
+  readonly #events: EventAppender;
+  #written = 0;
+
+  constructor(c: TenantContext, tenantId: string) {
+    this.#c = c;
+    this.#now = c.now();
+    this.#events = new EventAppender(c.db, tenantId, this.#now);
+  }
+
+  /** How many events were written. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** A new record, its funds reserved. One event tells of it as it stands in the end. */
+  reserve(row: Omit<WithdrawalRow, "seq" | "state" | "updatedAt">, needsApproval: boolean): void {
+    const { db } = this.#c;
+    const at = this.#now;
+    const state = needsApproval ? "pending_approval" : "funds_reserved";
+    const whole = { ...row, state, updatedAt: at } as const;
+    insertWithdrawal(db, whole);
+    appendStep(db, row.id, { from: null, to: "request_received", reason: "requested", evidence: null, at });
+    appendStep(db, row.id, { from: "request_received", to: "funds_reserved", reason: "reserved", evidence: null, at });
+    if (needsApproval) {
+      appendStep(db, row.id, {
+        from: "funds_reserved",
+        to: "pending_approval",
+        reason: "above_approval_limit",
+        evidence: null,
+        at,
+      });
+    }
+    const eventId = this.#tell(whole);
+    this.#post(whole, "reserved", () => withdrawalReserved(unitsFromText(row.amountUnits)), eventId);
+  }
+
+  /** @returns the row as it stands after the step */
+  move(row: WithdrawalRow, { to, reason, evidence = null, changes = {} }: Move): WithdrawalRow {
+    const from = row.state;
+    if (!mayBecome(from, to)) throw new Error(`withdrawal ${row.id} cannot go from ${from} to ${to} (${reason})`);
+    const step = { from, to, reason, evidence, at: this.#now };
+    if (!changeState(this.#c.db, row.id, step, changes))
+      throw new Error(`withdrawal ${row.id} is no longer ${from}, so it does not become ${to}`);
+    appendStep(this.#c.db, row.id, step);
+    const moved: WithdrawalRow = { ...row, ...changes, state: to, updatedAt: this.#now };
+    const eventId = this.#tell(moved);
+    this.#postStep(moved, from, eventId);
+    return moved;
+  }
+
+  /** Books what the network took for a slot, once it is final. */
+  bookFee(slot: SlotKey, withdrawalId: string | null, feeUnits: bigint): void {
+    if (feeUnits === 0n) return;
+    const { network, sender, nonce } = slot;
+    const key: BalanceKey = { account: FEE_ACCOUNT, network, asset: NATIVE };
+    const cause = withdrawalId ?? `${network}/${sender}/${nonce}`;
+    const id = derivedId("jrn", "network-fee", network, sender, nonce);
+    this.#append(key, { id, causeType: "withdrawal.network_fee", causeId: cause, eventId: null }, () =>
+      networkFeePaid(feeUnits),
+    );
+  }
+
+  #tell(row: Omit<WithdrawalRow, "seq">): string {
+    this.#written++;
+    return this.#events.append("withdrawal.updated", row.id, toWithdrawalView(this.#c, row)).id;
+  }
+
+  #postStep(row: WithdrawalRow, from: WithdrawalState, eventId: string): void {
+    const units = unitsFromText(row.amountUnits);
+    if (isOpen(from) && row.state === "confirmed") {
+      this.#post(row, "confirmed", () => withdrawalConfirmed(units), eventId);
+    } else if (from === "confirmed" && isOpen(row.state)) {
+      this.#post(row, "reopened", () => withdrawalReopened(units), eventId);
+    } else if (isOpen(from) && !isOpen(row.state)) {
+      this.#post(row, "released", (balance) => withdrawalReleased(balance, units), eventId);
+    }
+  }
+
+  #post(
+    row: Omit<WithdrawalRow, "seq">,
+    what: "reserved" | "confirmed" | "reopened" | "released",
+    postings: (balance: Balance) => readonly Posting[],
+    eventId: string,
+  ): void {
+    // A reorganisation may confirm one withdrawal several times: the number of its steps tells them apart.
+    const id = derivedId("jrn", row.id, what, stepsOf(this.#c.db, row.id).length);
+    const key = { account: row.account, network: row.network, asset: row.asset };
+    this.#append(key, { id, causeType: `withdrawal.${what}`, causeId: row.id, eventId }, postings);
+  }
+
+  #append(
+    key: BalanceKey,
+    journal: { id: string; causeType: string; causeId: string; eventId: string | null },
+    postings: (balance: Balance) => readonly Posting[],
+  ): void {
+    const { db } = this.#c;
+    const before = readBalance(db, key);
+    const lines = postings(before);
+    const after = post(before, lines);
+    appendEntries(db, { ...key, ...journal, at: this.#now }, lines);
+    writeBalance(db, key, after);
+    if (before.debt > 0n && after.debt === 0n) {
+      const asset = mustFindAsset(this.#c, key.network, key.asset);
+      this.#events.append("account.debt_cleared", `account:${key.account}`, toBalanceView(key.account, asset, after));
+      this.#written++;
+    }
+  }
+}

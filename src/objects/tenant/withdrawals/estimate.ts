@@ -1,0 +1,76 @@
+/** What a withdrawal would cost and whether it would be accepted now. Nothing is recorded. */
+
+import { gasLimitFor, transferCall } from "../../../chains/evm/intent.ts";
+import { formatAmount } from "../../../core/amount.ts";
+import { type FeeQuote, firstFees, mostPerGas } from "../../../core/fees.ts";
+import { NATIVE } from "../../../core/transfer.ts";
+import type { EstimateView } from "../../../core/views.ts";
+import type { NewWithdrawal } from "../../api.ts";
+import type { Done } from "../authorize.ts";
+import { mustFindAsset, type TenantContext } from "../context.ts";
+import { capOf } from "./allocate.ts";
+import { readIntent, type WithdrawalIntent } from "./intent.ts";
+import { judgeIntent } from "./judge.ts";
+import { logProvider, type Payer, payerOf, quoteOf } from "./payer.ts";
+import { walletAddress } from "./signing.ts";
+
+/** What a transfer usually takes, for when the wallet's state keeps a provider from saying: it may be empty. */
+const USUAL_GAS = { native: 21_000n, token: 65_000n };
+
+export async function estimateWithdrawal(
+  c: TenantContext,
+  tenantId: string,
+  input: NewWithdrawal,
+): Promise<Done<EstimateView>> {
+  const read = readIntent(c, input, (network) => walletAddress(c, tenantId, network));
+  if (!read.ok) return read;
+  const intent = read.value;
+  const payer = payerOf(c, tenantId, intent.network);
+  const cost = payer === null ? null : await costOf(payer, intent);
+  const coin = mustFindAsset(c, intent.network, NATIVE);
+  const verdict = judgeIntent(c, intent);
+  const shown = (units: bigint | undefined) => (units === undefined ? null : formatAmount(units, coin.decimals));
+  return {
+    ok: true,
+    value: {
+      network: intent.network,
+      asset: intent.asset.symbol,
+      destination: intent.destination,
+      amount: formatAmount(intent.amountUnits, intent.asset.decimals),
+      amount_units: intent.amountUnits.toString(),
+      fee: shown(cost?.now),
+      max_fee: shown(cost?.most),
+      fee_asset: coin.symbol,
+      accepted: verdict.ok,
+      needs_approval: verdict.ok && verdict.needsApproval,
+      refusal: verdict.ok ? null : { code: verdict.refusal.code, detail: verdict.refusal.detail },
+    },
+  };
+}
+
+async function costOf(payer: Payer, intent: WithdrawalIntent): Promise<{ now: bigint; most: bigint } | null> {
+  const quote = await quoteOf(payer);
+  if (quote === null) return null;
+  const gas = await gasOf(payer, intent);
+  const price = firstFees(quote, capOf(payer));
+  const most = price.ok ? mostPerGas(price.fees) : price.neededPerGas;
+  return { now: gas * perGas(quote), most: (gasLimitFor(gas) ?? gas) * most };
+}
+
+async function gasOf(payer: Payer, intent: WithdrawalIntent): Promise<bigint> {
+  const asset = intent.asset.asset;
+  const call = transferCall(asset, payer.sender, intent.destination, intent.amountUnits);
+  for (const node of payer.nodes) {
+    try {
+      const estimate = await node.estimate(call);
+      if (estimate.ok) return estimate.gas;
+    } catch (error) {
+      logProvider(payer, "estimate", node.name, error);
+    }
+  }
+  return asset === NATIVE ? USUAL_GAS.native : USUAL_GAS.token;
+}
+
+function perGas(quote: FeeQuote): bigint {
+  return quote.kind === "legacy" ? quote.gasPrice : quote.baseFee + quote.priorityFee;
+}

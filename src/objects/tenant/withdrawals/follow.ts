@@ -1,0 +1,193 @@
+/**
+ * Takes in what the chain made of every open nonce: tracking, confirmed, failed, back to tracking, or a
+ * person's turn. Nothing is released here but on a final transaction of the same nonce.
+ */
+
+import { unitsFromText } from "../../../core/amount.ts";
+import { networkRule } from "../../../core/policy.ts";
+import { newsOf, type Slot, type SlotNews } from "../../../core/slot.ts";
+import { NATIVE } from "../../../core/transfer.ts";
+import { showsPayment } from "../../../core/transfer-log.ts";
+import type { AgreedLook } from "../../../core/wallet-look.ts";
+import { attemptsOf, changeSlot, openSlots, type SlotRow, sendAgain } from "../../../store/tenant/slot-store.ts";
+import { changeWallet, count, raiseWallet } from "../../../store/tenant/wallet-store.ts";
+import {
+  changeWithdrawal,
+  stepsOf,
+  type WithdrawalRow,
+  withdrawalById,
+} from "../../../store/tenant/withdrawal-store.ts";
+import { WithdrawalCommit } from "./commit.ts";
+import type { Payer } from "./payer.ts";
+
+type Mined = Extract<SlotNews, { kind: "mined" }>;
+
+/** The reason of a step that a person decided. */
+export const RESOLVED = "resolved_by_person";
+
+/** A pool may hold so many more transactions of the wallet than are mined; beyond it a count is not believed. */
+const MAX_POOLED = 64;
+
+/**
+ * @param consumers by nonce: the transaction that has a nonce none of ours has; null: nobody could name it
+ * @returns how many events were written
+ */
+export function follow(payer: Payer, look: AgreedLook, consumers: ReadonlyMap<number, string | null>): number {
+  const { c, tenantId, network, sender } = payer;
+  return c.storage.transactionSync(() => {
+    const commit = new WithdrawalCommit(c, tenantId);
+    const pooled = Math.min(look.noncePending, look.nonceLatest + MAX_POOLED);
+    raiseWallet(c.db, { network: network.id, sender }, { usedBelow: look.nonceLatest });
+    raiseWallet(c.db, { network: network.id, sender }, { nextNonce: Math.max(look.nonceLatest, pooled) });
+    for (const row of openSlots(c.db, network.id, sender)) {
+      const news = newsOf(slotOf(payer, row), look);
+      switch (news.kind) {
+        case "mined":
+          takeMined(payer, commit, row, news);
+          break;
+        case "unmined":
+          takeUnmined(payer, commit, row);
+          break;
+        case "foreign":
+          takeForeign(payer, commit, row, consumers);
+          break;
+        case "waiting":
+          askAtDeadline(payer, commit, row);
+      }
+    }
+    return commit.written;
+  });
+}
+
+/** The nonces that a final transaction has which is none of ours. */
+export function foreignNonces(payer: Payer, look: AgreedLook): number[] {
+  return openSlots(payer.c.db, payer.network.id, payer.sender)
+    .filter((row) => newsOf(slotOf(payer, row), look).kind === "foreign")
+    .map(({ nonce }) => nonce);
+}
+
+function slotOf(payer: Payer, row: SlotRow): Slot {
+  const { nonce, minedTxId: txId, minedHeight: height, minedBlockHash: blockHash } = row;
+  const mined = txId === null || height === null || blockHash === null ? null : { txId, height, blockHash };
+  return { nonce, attempts: attemptsOf(payer.c.db, row), mined };
+}
+
+function takeMined(payer: Payer, commit: WithdrawalCommit, slot: SlotRow, news: Mined): void {
+  const { db } = payer.c;
+  const { txId, height, blockHash, feeUnits } = news.receipt;
+  const isNew = slot.minedTxId !== txId || slot.minedBlockHash !== blockHash;
+  if (isNew) changeSlot(db, slot, { minedTxId: txId, minedHeight: height, minedBlockHash: blockHash });
+  let row = withdrawalOf(payer, slot);
+  if (row !== undefined) {
+    if (isNew) {
+      changeWithdrawal(db, row.id, { txId, feeUnits: feeUnits.toString(), waitingFor: null });
+      row = { ...row, txId, feeUnits: feeUnits.toString(), waitingFor: null };
+    }
+    judgeMined(payer, commit, row, { ...news, isNew });
+  }
+  if (!news.isFinal) return;
+  changeSlot(db, slot, { status: "final" });
+  commit.bookFee(slot, slot.withdrawalId, feeUnits);
+}
+
+/** Where a withdrawal stands once one of its attempts is in a block. Each step is taken from where it is now. */
+function judgeMined(
+  payer: Payer,
+  commit: WithdrawalCommit,
+  found: WithdrawalRow,
+  news: Mined & { isNew: boolean },
+): void {
+  const { attempt, receipt, isFinal } = news;
+  const paid = attempt.kind === "payment" && receipt.success;
+  const evidence = `${receipt.txId} in block ${receipt.height} ${receipt.blockHash}`;
+  let row = found;
+  // Confirmed in one block, and mined again in another that does not confirm it.
+  const stands = paid && (!news.isNew || isDeepEnough(payer, news));
+  if (row.state === "confirmed" && !stands && !isPersonsWord(payer, row)) {
+    row = commit.move(row, { to: "confirmation_tracking", reason: "reorganised", evidence });
+  }
+  if (row.state === "broadcast_pending" || row.state === "manual_review") {
+    if (row.state === "manual_review" && !paid && !isFinal) return;
+    row = commit.move(row, { to: "confirmation_tracking", reason: "seen_in_block", evidence });
+  }
+  if (row.state !== "confirmation_tracking") return;
+  if (!paid) {
+    if (!isFinal) return;
+    const reason = attempt.kind === "burn" ? "nonce_burnt" : "reverted_on_chain";
+    commit.move(row, { to: "failed", reason, evidence });
+  } else if (!isPaymentShown(payer, row, news)) {
+    if (isFinal) commit.move(row, { to: "manual_review", reason: "transfer_log_missing", evidence });
+  } else if (isDeepEnough(payer, news)) {
+    commit.move(row, { to: "confirmed", reason: "confirmed_on_chain", evidence });
+  }
+}
+
+function isPaymentShown({ sender }: Payer, row: WithdrawalRow, { receipt }: Mined): boolean {
+  if (row.asset === NATIVE) return true;
+  const amountUnits = unitsFromText(row.amountUnits);
+  return showsPayment(receipt.logs, { contract: row.asset, from: sender, to: row.destination, amountUnits });
+}
+
+function isDeepEnough({ network }: Payer, { depth, isFinal }: Mined): boolean {
+  const rule = networkRule(network);
+  return isFinal || (rule !== "finalized" && depth >= rule);
+}
+
+/** A withdrawal that a person called confirmed does not follow the chain any more. */
+function isPersonsWord({ c }: Payer, row: WithdrawalRow): boolean {
+  return stepsOf(c.db, row.id).findLast(({ to }) => to === "confirmed")?.reason === RESOLVED;
+}
+
+function takeUnmined(payer: Payer, commit: WithdrawalCommit, slot: SlotRow): void {
+  const { c, network } = payer;
+  const evidence = `block ${slot.minedHeight} ${slot.minedBlockHash} was replaced`;
+  const deadlineAt = c.now() + network.payout.deadlineS * 1_000;
+  changeSlot(c.db, slot, { minedTxId: null, minedHeight: null, minedBlockHash: null, deadlineAt });
+  sendAgain(c.db, slot);
+  const row = withdrawalOf(payer, slot);
+  if (row === undefined) return;
+  changeWithdrawal(c.db, row.id, { feeUnits: null });
+  if (row.state !== "confirmed" || isPersonsWord(payer, row)) return;
+  commit.move({ ...row, feeUnits: null }, { to: "confirmation_tracking", reason: "reorganised", evidence });
+}
+
+/** Somebody else signs with this key: nothing more is signed here until a person has looked. */
+function takeForeign(
+  payer: Payer,
+  commit: WithdrawalCommit,
+  slot: SlotRow,
+  consumers: ReadonlyMap<number, string | null>,
+): void {
+  const { c, network, sender } = payer;
+  const consumer = consumers.get(slot.nonce);
+  // Not looked for yet, or it is one of ours whose receipt was late: the next look tells.
+  if (consumer === undefined) return;
+  if (consumer !== null && attemptsOf(c.db, slot).some(({ txId }) => txId === consumer)) return;
+  const evidence = consumer === null ? "nobody could name the transaction" : consumer;
+  changeSlot(c.db, slot, { status: "final" });
+  const incident = `nonce ${slot.nonce} was spent by a transaction that is not ours: ${evidence}`;
+  changeWallet(c.db, { network: network.id, sender }, { status: "stopped", incident });
+  count(c.db, "foreign_spends");
+  console.error(JSON.stringify({ at: "withdrawals", network: network.id, sender, incident }));
+  const row = withdrawalOf(payer, slot);
+  if (row === undefined) return;
+  const reason = consumer === null ? "nonce_spent_by_unknown" : "nonce_spent_by_another";
+  if (row.state === "broadcast_pending" || row.state === "confirmation_tracking") {
+    commit.move(row, { to: "manual_review", reason, evidence, changes: { waitingFor: "person" } });
+  }
+}
+
+/** Nothing is released for being late. A person is asked, and the same bytes go on being sent. */
+function askAtDeadline(payer: Payer, commit: WithdrawalCommit, slot: SlotRow): void {
+  if (slot.minedTxId !== null || payer.c.now() < slot.deadlineAt) return;
+  const row = withdrawalOf(payer, slot);
+  if (row === undefined) return;
+  if (row.state !== "broadcast_pending" && row.state !== "confirmation_tracking") return;
+  const last = attemptsOf(payer.c.db, slot).at(-1);
+  const evidence = last === undefined ? "nothing was signed" : `${last.txId}: ${last.outcome ?? "not sent"}`;
+  commit.move(row, { to: "manual_review", reason: "deadline", evidence, changes: { waitingFor: "person" } });
+}
+
+function withdrawalOf({ c }: Payer, slot: SlotRow): WithdrawalRow | undefined {
+  return slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
+}

@@ -1,0 +1,72 @@
+/**
+ * What a withdrawal request means: canonical network, asset, destination and amount. Two requests with the
+ * same fingerprint ask for the same payment, however they were spelled.
+ */
+
+import { sha256 } from "@noble/hashes/sha256";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils";
+import { parseAddress } from "../../../core/address.ts";
+import { parseAmount } from "../../../core/amount.ts";
+import { type Outcome, type Refusal, refuse } from "../../../core/refusal.ts";
+import type { NewWithdrawal } from "../../api.ts";
+import { unknownNetwork } from "../addresses.ts";
+import { type AssetFacts, assetsNamed, mustFindAsset, type TenantContext } from "../context.ts";
+
+export interface WithdrawalIntent {
+  readonly network: string;
+  readonly asset: AssetFacts;
+  /** Canonical. */
+  readonly destination: string;
+  readonly amountUnits: bigint;
+  readonly account: string;
+}
+
+/** @param ownAddress the hot wallet itself, which is no destination */
+export function readIntent(
+  c: TenantContext,
+  input: NewWithdrawal,
+  ownAddress: (network: string) => string,
+): Outcome<WithdrawalIntent> {
+  const network = c.settings.networks.get(input.network)?.settings;
+  if (network === undefined) return unknownNetwork(input.network);
+  const named = assetsNamed(c, input.asset, network.id)[0];
+  if (named === undefined) {
+    return refuse("unknown_asset", `The asset ${JSON.stringify(input.asset)} is not listed on ${network.id}.`, {
+      errors: [{ path: "asset", message: "expected one of GET /v1/networks" }],
+    });
+  }
+  const asset = mustFindAsset(c, network.id, named.asset);
+  const parsed = parseAddress(network.family, input.destination);
+  if (!parsed.ok) {
+    const message =
+      parsed.reason === "malformed"
+        ? `not an address of the ${network.family} family`
+        : "the checksum does not match; copy the address again, or send it in lower case";
+    return badDestination(message);
+  }
+  const destination = parsed.address;
+  if (/^0x0+$/.test(destination)) return badDestination("the zero address belongs to nobody");
+  if (destination === asset.asset) return badDestination("the token's own contract would keep the tokens");
+  if (destination === ownAddress(network.id)) return badDestination("the hot wallet cannot pay itself");
+  const amount = parseAmount(input.amount, asset.decimals);
+  if (!amount.ok) return badAmount(`expected a decimal amount with at most ${asset.decimals} decimals`);
+  if (amount.units === 0n) return badAmount("expected more than nothing");
+  const intent = { network: network.id, asset, destination, amountUnits: amount.units, account: input.account };
+  return { ok: true, value: intent };
+}
+
+/** Hex SHA-256 over what is paid, to whom, from whose account. */
+export function fingerprintOf({ network, asset, destination, amountUnits, account }: WithdrawalIntent): string {
+  const meaning = JSON.stringify([network, asset.asset, destination, amountUnits.toString(), account]);
+  return bytesToHex(sha256(utf8ToBytes(meaning)));
+}
+
+function badDestination(message: string): { ok: false; refusal: Refusal } {
+  return refuse("invalid_destination", `The destination is refused: ${message}.`, {
+    errors: [{ path: "destination", message }],
+  });
+}
+
+function badAmount(message: string): { ok: false; refusal: Refusal } {
+  return refuse("invalid_fields", "The amount does not fit.", { errors: [{ path: "amount", message }] });
+}

@@ -1,0 +1,44 @@
+/** Whether a withdrawal may be reserved now: the account's funds, its debts, the tenant's own rules. */
+
+import { formatAmount } from "../../../core/amount.ts";
+import { type Refusal, refuse } from "../../../core/refusal.ts";
+import { judge, rulesAt } from "../../../core/withdrawal-policy.ts";
+import { hasDebt, readBalance } from "../../../store/tenant/ledger-store.ts";
+import { heldWithdrawalRules } from "../../../store/tenant/policy-store.ts";
+import { askedSince } from "../../../store/tenant/withdrawal-store.ts";
+import type { TenantContext } from "../context.ts";
+import type { WithdrawalIntent } from "./intent.ts";
+
+const DAY_MS = 86_400_000;
+
+export type Verdict =
+  | { readonly ok: true; readonly needsApproval: boolean }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Reads only, and never waits: the answer holds for the turn it is given in. */
+export function judgeIntent(c: TenantContext, intent: WithdrawalIntent): Verdict {
+  const { network, asset, destination, amountUnits, account } = intent;
+  const now = c.now();
+  if (hasDebt(c.db, account)) {
+    const detail = `The account ${JSON.stringify(account)} owes for a deposit that was taken back. It pays nothing out until that is settled.`;
+    return refuse("account_frozen", detail);
+  }
+  const lastDayUnits = askedSince(c.db, network, asset.asset, now - DAY_MS);
+  const rules = rulesAt(heldWithdrawalRules(c.db), now);
+  const verdict = judge(rules, { network, asset: asset.asset, destination, amountUnits, lastDayUnits });
+  if (!verdict.ok) {
+    if (verdict.reason === "destination_not_allowed") {
+      return refuse("destination_not_allowed", `${destination} on ${network} is not on the allow-list.`);
+    }
+    const limit = `${formatAmount(verdict.limitUnits, asset.decimals)} ${asset.symbol}`;
+    const what = verdict.reason === "per_day" ? `of ${limit} in 24 hours` : `of ${limit} for one withdrawal`;
+    return refuse("limit_exceeded", `The limit ${what} would be exceeded.`);
+  }
+  const { available } = readBalance(c.db, { account, network, asset: asset.asset });
+  if (available < amountUnits) {
+    const has = formatAmount(available, asset.decimals);
+    const wants = formatAmount(amountUnits, asset.decimals);
+    return refuse("insufficient_funds", `${has} ${asset.symbol} is available, ${wants} was asked for.`);
+  }
+  return { ok: true, needsApproval: verdict.needsApproval };
+}

@@ -1,0 +1,44 @@
+/** Who signs for a tenant on a network, and the providers its transactions go through. */
+
+import { deriveSigner } from "../../../chains/evm/derived-signer.ts";
+import { remoteSigner } from "../../../chains/evm/remote-signer.ts";
+import type { PayoutNode, Signer } from "../../../chains/payout.ts";
+import { createPayoutNodes } from "../../../chains/payout-nodes.ts";
+import { type SignerRow, signerRow } from "../../../store/tenant/wallet-store.ts";
+import type { TenantContext } from "../context.ts";
+
+const NODE_TIMEOUT_MS = 10_000;
+const SIGNER_TIMEOUT_MS = 15_000;
+
+/** Called as a bare function: as a method, a Worker's fetch refuses its receiver. */
+const send: typeof fetch = (input, init) => fetch(input, init);
+
+export function signerOf(c: TenantContext, tenantId: string, network: string): Signer {
+  const row = signerRow(c.db, network);
+  const choice = row === undefined ? "derived" : JSON.stringify([row.url, row.address, row.token]);
+  const known = c.payers.signers.get(network);
+  if (known?.choice === choice) return known.signer;
+  const signer = row === undefined ? deriveSigner(c.settings.walletSeed, tenantId, { id: network }) : remote(row);
+  c.payers.signers.set(network, { choice, signer });
+  return signer;
+}
+
+export function walletAddress(c: TenantContext, tenantId: string, network: string): string {
+  return signerRow(c.db, network)?.address ?? signerOf(c, tenantId, network).address;
+}
+
+/** Every provider of a network that is on; none when it is off. */
+export function payoutNodes(c: TenantContext, network: string): readonly PayoutNode[] {
+  const enabled = c.settings.networks.get(network);
+  if (enabled === undefined) return [];
+  const known = c.payers.nodes.get(network);
+  if (known !== undefined) return known;
+  const { settings, urls } = enabled;
+  const nodes = createPayoutNodes({ settings, urls, fetch: send, timeoutMs: NODE_TIMEOUT_MS });
+  c.payers.nodes.set(network, nodes);
+  return nodes;
+}
+
+function remote({ url, address, token }: SignerRow): Signer {
+  return remoteSigner({ url, address, token, fetch: send, timeoutMs: SIGNER_TIMEOUT_MS });
+}

@@ -1,0 +1,55 @@
+/**
+ * Tenants with withdrawals under way leave a row here, so that cron finds the ones whose alarm was lost
+ * without waking any that are idle. Cron takes the row away when the tenant says that nothing is left.
+ */
+
+import { withDeadline } from "./deadline.ts";
+
+export interface TenantWork {
+  readonly tenantId: string;
+  readonly dueAt: number;
+}
+
+/** Tenants to be looked after, longest due first. @throws StoreFault */
+export async function overdueTenantWork(db: D1Database, now: number, limit: number): Promise<TenantWork[]> {
+  const answer = await withDeadline("read overdue tenants", () =>
+    db
+      .prepare("SELECT tenant_id, due_at FROM tenant_work WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2")
+      .bind(now, limit)
+      .all<{ tenant_id: string; due_at: number }>(),
+  );
+  return answer.results.map((row) => ({ tenantId: row.tenant_id, dueAt: row.due_at }));
+}
+
+/** @throws StoreFault */
+export async function postponeTenantWork(
+  db: D1Database,
+  tenantId: string,
+  next: { readonly dueAt: number; readonly unresolved: number; readonly mismatches: number },
+): Promise<void> {
+  await withDeadline("postpone a tenant's next look", () =>
+    db
+      .prepare("UPDATE tenant_work SET due_at = ?2, unresolved = ?3, mismatches = ?4 WHERE tenant_id = ?1")
+      .bind(tenantId, next.dueAt, next.unresolved, next.mismatches)
+      .run(),
+  );
+}
+
+/** Takes away exactly the row that was seen: a withdrawal asked for meanwhile has touched it. @throws StoreFault */
+export async function clearTenantWork(db: D1Database, seen: TenantWork): Promise<void> {
+  await withDeadline("clear a tenant's next look", () =>
+    db.prepare("DELETE FROM tenant_work WHERE tenant_id = ?1 AND due_at = ?2").bind(seen.tenantId, seen.dueAt).run(),
+  );
+}
+
+/** Over all tenants, as cron saw them last. @throws StoreFault */
+export async function withdrawalTotals(db: D1Database): Promise<{ unresolved: number; mismatches: number }> {
+  const row = await withDeadline("sum up withdrawals", () =>
+    db
+      .prepare(
+        "SELECT coalesce(sum(unresolved), 0) AS unresolved, coalesce(sum(mismatches), 0) AS mismatches FROM tenant_work",
+      )
+      .first<{ unresolved: number; mismatches: number }>(),
+  );
+  return row ?? { unresolved: 0, mismatches: 0 };
+}

@@ -1,0 +1,117 @@
+/**
+ * Claims of the withdrawal line: idempotency keys and nonces, each given once and never taken back from
+ * whoever paid with it. Every call may be repeated; one whose answer is lost was perhaps applied.
+ */
+
+import { StoreFault, withDeadline } from "./deadline.ts";
+
+export interface KeyClaim {
+  readonly tenantId: string;
+  readonly account: string;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly withdrawalId: string;
+  readonly now: number;
+  /** When cron shall look after the tenant, unless it is listed already. */
+  readonly workDueAt: number;
+}
+
+export type ClaimedKey =
+  /** `hadNonce`: a nonce was claimed for this withdrawal before, so bytes of it may exist. */
+  { readonly kind: "own"; readonly hadNonce: number | null } | { readonly kind: "other_request" };
+
+/** Claims a key for one request, and lists the tenant for cron. @throws StoreFault */
+export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promise<ClaimedKey> {
+  const { tenantId, account, key, fingerprint, withdrawalId, now, workDueAt } = claim;
+  const [, , held] = await withDeadline("claim withdrawal key", () =>
+    db.batch<{ fingerprint: string; nonce: number | null }>([
+      db
+        .prepare(
+          `INSERT INTO withdrawal_keys (tenant_id, account, idempotency_key, fingerprint, withdrawal_id, created_at)
+           VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`,
+        )
+        .bind(tenantId, account, key, fingerprint, withdrawalId, now),
+      db
+        .prepare(
+          // Touched, so that cron's removal of a row it saw before this request misses it.
+          `INSERT INTO tenant_work (tenant_id, due_at, unresolved, mismatches) VALUES (?1, ?2, 0, 0)
+           ON CONFLICT (tenant_id) DO UPDATE SET due_at = due_at + 1`,
+        )
+        .bind(tenantId, workDueAt),
+      db
+        .prepare(
+          `SELECT fingerprint, (SELECT max(nonce) FROM wallet_nonces WHERE subject = k.withdrawal_id) AS nonce
+           FROM withdrawal_keys AS k WHERE tenant_id = ?1 AND account = ?2 AND idempotency_key = ?3`,
+        )
+        .bind(tenantId, account, key),
+    ]),
+  );
+  const row = held?.results[0];
+  if (row === undefined) throw new StoreFault("claim withdrawal key: the claim was given back while it was read");
+  return row.fingerprint === fingerprint ? { kind: "own", hadNonce: row.nonce } : { kind: "other_request" };
+}
+
+/** Gives a key back whose request was refused before anything was reserved. @throws StoreFault */
+export async function releaseWithdrawalKey(
+  db: D1Database,
+  claim: Pick<KeyClaim, "tenantId" | "account" | "key" | "fingerprint">,
+): Promise<void> {
+  await withDeadline("release withdrawal key", () =>
+    db
+      .prepare(
+        `DELETE FROM withdrawal_keys
+         WHERE tenant_id = ?1 AND account = ?2 AND idempotency_key = ?3 AND fingerprint = ?4
+           AND NOT EXISTS (SELECT 1 FROM wallet_nonces WHERE subject = withdrawal_keys.withdrawal_id)`,
+      )
+      .bind(claim.tenantId, claim.account, claim.key, claim.fingerprint)
+      .run(),
+  );
+}
+
+export interface NonceClaim {
+  readonly network: string;
+  readonly sender: string;
+  readonly nonce: number;
+  readonly tenantId: string;
+  readonly subject: string;
+  readonly now: number;
+}
+
+/**
+ * `taken`: another tenant's. `lost`: this tenant's, for something else: an earlier copy of its object had it.
+ */
+export type ClaimedNonce = "own" | "taken" | "lost";
+
+/** Claims one nonce of one wallet for what it shall carry. @throws StoreFault */
+export async function claimNonce(db: D1Database, claim: NonceClaim): Promise<ClaimedNonce> {
+  const { network, sender, nonce, tenantId, subject, now } = claim;
+  const [, held] = await withDeadline("claim nonce", () =>
+    db.batch<{ tenant_id: string; subject: string }>([
+      db
+        .prepare(
+          `INSERT INTO wallet_nonces (network, sender, nonce, tenant_id, subject, created_at)
+           VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`,
+        )
+        .bind(network, sender, nonce, tenantId, subject, now),
+      db
+        .prepare("SELECT tenant_id, subject FROM wallet_nonces WHERE network = ?1 AND sender = ?2 AND nonce = ?3")
+        .bind(network, sender, nonce),
+    ]),
+  );
+  const row = held?.results[0];
+  if (row === undefined) throw new StoreFault("claim nonce: D1 gave an incomplete answer");
+  if (row.tenant_id !== tenantId) return "taken";
+  return row.subject === subject ? "own" : "lost";
+}
+
+/** The lowest nonce above every one that D1 knows of a wallet; 0 when it knows none. @throws StoreFault */
+export async function nextUnclaimedNonce(db: D1Database, network: string, sender: string): Promise<number> {
+  const row = await withDeadline("read claimed nonces", () =>
+    db
+      .prepare("SELECT coalesce(max(nonce) + 1, 0) AS next FROM wallet_nonces WHERE network = ?1 AND sender = ?2")
+      .bind(network, sender)
+      .first<{ next: number }>(),
+  );
+  if (row === null) throw new StoreFault("read claimed nonces: D1 gave an incomplete answer");
+  return row.next;
+}

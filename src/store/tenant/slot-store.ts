@@ -1,0 +1,112 @@
+/**
+ * Nonces and the bytes signed for them. A slot is never deleted, and an attempt never changes but for what
+ * became of it: what has left the process stays known.
+ */
+
+import { and, asc, eq, sql } from "drizzle-orm";
+import type { SendMeaning } from "../../core/send-answer.ts";
+import type { TenantDb } from "./database.ts";
+import { attempts, slots } from "./schema.ts";
+
+export type SlotRow = typeof slots.$inferSelect;
+export type AttemptRow = typeof attempts.$inferSelect;
+export type SlotKey = Pick<SlotRow, "network" | "sender" | "nonce">;
+
+export function insertSlot(db: TenantDb, row: SlotRow): void {
+  db.insert(slots).values(row).run();
+}
+
+export function changeSlot(db: TenantDb, key: SlotKey, changes: Partial<Omit<SlotRow, keyof SlotKey>>): void {
+  db.update(slots).set(changes).where(slotIs(key)).run();
+}
+
+export function slotAt(db: TenantDb, key: SlotKey): SlotRow | undefined {
+  return db.select().from(slots).where(slotIs(key)).get();
+}
+
+/** Lowest nonce first: a later one cannot be mined before an earlier one. */
+export function openSlots(db: TenantDb, network: string, sender: string): SlotRow[] {
+  return db
+    .select()
+    .from(slots)
+    .where(and(eq(slots.network, network), eq(slots.sender, sender), sql`${slots.status} = 'open'`))
+    .orderBy(asc(slots.nonce))
+    .all();
+}
+
+/** Which of the nonces `from..below` have a slot. */
+export function knownNonces(db: TenantDb, network: string, sender: string, from: number, below: number): Set<number> {
+  const rows = db
+    .select({ nonce: slots.nonce })
+    .from(slots)
+    .where(
+      and(
+        eq(slots.network, network),
+        eq(slots.sender, sender),
+        sql`${slots.nonce} >= ${from} AND ${slots.nonce} < ${below}`,
+      ),
+    )
+    .all();
+  return new Set(rows.map(({ nonce }) => nonce));
+}
+
+export function insertAttempt(db: TenantDb, row: AttemptRow): void {
+  db.insert(attempts).values(row).run();
+}
+
+/** In the order they were signed. */
+export function attemptsOf(db: TenantDb, key: SlotKey): AttemptRow[] {
+  return db
+    .select()
+    .from(attempts)
+    .where(and(eq(attempts.network, key.network), eq(attempts.sender, key.sender), eq(attempts.nonce, key.nonce)))
+    .orderBy(asc(attempts.number))
+    .all();
+}
+
+/** The withdrawals whose slot has an attempt with this hash. */
+export function withdrawalsOfTx(db: TenantDb, txId: string): string[] {
+  const rows = db
+    .select({ id: slots.withdrawalId })
+    .from(attempts)
+    .innerJoin(
+      slots,
+      and(eq(slots.network, attempts.network), eq(slots.sender, attempts.sender), eq(slots.nonce, attempts.nonce)),
+    )
+    .where(eq(attempts.txId, txId))
+    .all();
+  return rows.flatMap(({ id }) => id ?? []);
+}
+
+/** Writes down that these bytes are about to leave, before they do. */
+export function noteSend(db: TenantDb, attempt: AttemptRow, at: number): void {
+  db.update(attempts)
+    .set({ firstSentAt: attempt.firstSentAt ?? at, lastSentAt: at, sends: attempt.sends + 1 })
+    .where(attemptIs(attempt))
+    .run();
+}
+
+/** Its block is gone: the same bytes go out again, at once. */
+export function sendAgain(db: TenantDb, key: SlotKey): void {
+  db.update(attempts)
+    .set({ lastSentAt: null })
+    .where(and(eq(attempts.network, key.network), eq(attempts.sender, key.sender), eq(attempts.nonce, key.nonce)))
+    .run();
+}
+
+export function noteOutcome(db: TenantDb, attempt: AttemptRow, outcome: SendMeaning): void {
+  db.update(attempts).set({ outcome }).where(attemptIs(attempt)).run();
+}
+
+function slotIs(key: SlotKey) {
+  return and(eq(slots.network, key.network), eq(slots.sender, key.sender), eq(slots.nonce, key.nonce));
+}
+
+function attemptIs(row: AttemptRow) {
+  return and(
+    eq(attempts.network, row.network),
+    eq(attempts.sender, row.sender),
+    eq(attempts.nonce, row.nonce),
+    eq(attempts.number, row.number),
+  );
+}

@@ -1,0 +1,115 @@
+/** Hot wallets, who signs for them, and counters. A wallet's numbers only ever rise. */
+
+import { and, eq, isNotNull, sql } from "drizzle-orm";
+import type { TenantDb } from "./database.ts";
+import { counters, signers, wallets } from "./schema.ts";
+
+export type WalletRow = typeof wallets.$inferSelect;
+export type SignerRow = typeof signers.$inferSelect;
+
+export function walletRow(db: TenantDb, network: string, sender: string): WalletRow | undefined {
+  return db
+    .select()
+    .from(wallets)
+    .where(and(eq(wallets.network, network), eq(wallets.sender, sender)))
+    .get();
+}
+
+export function insertWallet(db: TenantDb, network: string, sender: string): WalletRow {
+  const row: WalletRow = {
+    network,
+    sender,
+    nextNonce: 0,
+    usedBelow: -1,
+    status: "active",
+    incident: null,
+    dueAt: null,
+    gapSince: null,
+  };
+  db.insert(wallets).values(row).onConflictDoNothing().run();
+  return walletRow(db, network, sender) ?? row;
+}
+
+export function changeWallet(
+  db: TenantDb,
+  wallet: Pick<WalletRow, "network" | "sender">,
+  changes: Partial<Pick<WalletRow, "status" | "incident" | "dueAt" | "gapSince">>,
+): void {
+  db.update(wallets)
+    .set(changes)
+    .where(and(eq(wallets.network, wallet.network), eq(wallets.sender, wallet.sender)))
+    .run();
+}
+
+/** Raises the counters to at least these. */
+export function raiseWallet(
+  db: TenantDb,
+  wallet: Pick<WalletRow, "network" | "sender">,
+  least: { readonly nextNonce?: number; readonly usedBelow?: number },
+): void {
+  const { nextNonce = 0, usedBelow = 0 } = least;
+  db.update(wallets)
+    .set({
+      nextNonce: sql`max(${wallets.nextNonce}, ${nextNonce})`,
+      usedBelow: sql`max(${wallets.usedBelow}, ${usedBelow})`,
+    })
+    .where(and(eq(wallets.network, wallet.network), eq(wallets.sender, wallet.sender)))
+    .run();
+}
+
+export function dueWallets(db: TenantDb, now: number): WalletRow[] {
+  return db
+    .select()
+    .from(wallets)
+    .where(and(isNotNull(wallets.dueAt), sql`${wallets.dueAt} <= ${now}`))
+    .all();
+}
+
+/** Unix milliseconds of the next look at any wallet; null when nothing is under way. */
+export function nextWalletDue(db: TenantDb): number | null {
+  const row = db.select({ value: sql<number | null>`min(due_at)` }).from(wallets).get();
+  return row?.value ?? null;
+}
+
+export function allWallets(db: TenantDb): WalletRow[] {
+  return db.select().from(wallets).all();
+}
+
+export function signerRow(db: TenantDb, network: string): SignerRow | undefined {
+  return db.select().from(signers).where(eq(signers.network, network)).get();
+}
+
+export function putSigner(db: TenantDb, row: SignerRow): void {
+  db.insert(signers)
+    .values(row)
+    .onConflictDoUpdate({ target: signers.network, set: { url: row.url, address: row.address, token: row.token } })
+    .run();
+}
+
+export function removeSigner(db: TenantDb, network: string): void {
+  db.delete(signers).where(eq(signers.network, network)).run();
+}
+
+export type CounterName =
+  | "withdrawal_key_conflicts"
+  | "withdrawal_key_replays"
+  | "repeated_broadcasts"
+  | "nonce_conflicts"
+  | "foreign_spends";
+
+export function count(db: TenantDb, name: CounterName, by = 1): void {
+  db.insert(counters)
+    .values({ name, value: by })
+    .onConflictDoUpdate({ target: counters.name, set: { value: sql`value + ${by}` } })
+    .run();
+}
+
+export function allCounters(db: TenantDb): Record<string, number> {
+  return Object.fromEntries(
+    db
+      .select()
+      .from(counters)
+      .all()
+      .map((row) => [row.name, row.value]),
+  );
+}

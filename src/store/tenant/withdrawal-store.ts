@@ -1,0 +1,175 @@
+/** Withdrawals and the steps they took. A state changes only together with the row of its step. */
+
+import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { unitsFromText } from "../../core/amount.ts";
+import { OPEN_STATES, type WithdrawalState } from "../../core/withdrawal.ts";
+import type { TenantDb } from "./database.ts";
+import { withdrawals, withdrawalTransitions } from "./schema.ts";
+
+export type WithdrawalRow = typeof withdrawals.$inferSelect;
+export type TransitionRow = typeof withdrawalTransitions.$inferSelect;
+
+export interface Step {
+  readonly from: WithdrawalState | null;
+  readonly to: WithdrawalState;
+  readonly reason: string;
+  readonly evidence: string | null;
+  readonly at: number;
+}
+
+/** Columns that may change with a step. */
+export type Changes = Partial<Pick<WithdrawalRow, "sender" | "nonce" | "txId" | "feeUnits" | "waitingFor">>;
+
+export function insertWithdrawal(db: TenantDb, row: Omit<WithdrawalRow, "seq">): void {
+  db.insert(withdrawals).values(row).run();
+}
+
+/** Appends a step to the record. The caller has changed the state in the same commit. */
+export function appendStep(db: TenantDb, withdrawalId: string, step: Step): void {
+  const last = db
+    .select({ number: sql<number>`coalesce(max(number), 0)` })
+    .from(withdrawalTransitions)
+    .where(eq(withdrawalTransitions.withdrawalId, withdrawalId))
+    .get();
+  db.insert(withdrawalTransitions)
+    .values({ withdrawalId, number: (last?.number ?? 0) + 1, ...step })
+    .run();
+}
+
+/** Changes the state only from the one it is believed to be in. @returns whether it was */
+export function changeState(
+  db: TenantDb,
+  id: string,
+  step: { readonly from: WithdrawalState; readonly to: WithdrawalState; readonly at: number },
+  changes: Changes,
+): boolean {
+  const changed = db
+    .update(withdrawals)
+    .set({ ...changes, state: step.to, updatedAt: step.at })
+    .where(and(eq(withdrawals.id, id), eq(withdrawals.state, step.from)))
+    .returning({ id: withdrawals.id })
+    .all();
+  return changed.length === 1;
+}
+
+/** What is not a step: what it waits for, its latest transaction. */
+export function changeWithdrawal(db: TenantDb, id: string, changes: Changes): void {
+  db.update(withdrawals).set(changes).where(eq(withdrawals.id, id)).run();
+}
+
+export function withdrawalById(db: TenantDb, id: string): WithdrawalRow | undefined {
+  return db.select().from(withdrawals).where(eq(withdrawals.id, id)).get();
+}
+
+export function withdrawalByKey(db: TenantDb, account: string, key: string): WithdrawalRow | undefined {
+  return db
+    .select()
+    .from(withdrawals)
+    .where(and(eq(withdrawals.idempotencyKey, key), eq(withdrawals.account, account)))
+    .get();
+}
+
+/** Whether any account used this key for a withdrawal. */
+export function isWithdrawalKey(db: TenantDb, key: string): boolean {
+  return (
+    db.select({ id: withdrawals.id }).from(withdrawals).where(eq(withdrawals.idempotencyKey, key)).limit(1).get() !==
+    undefined
+  );
+}
+
+export function stepsOf(db: TenantDb, withdrawalId: string): TransitionRow[] {
+  return db
+    .select()
+    .from(withdrawalTransitions)
+    .where(eq(withdrawalTransitions.withdrawalId, withdrawalId))
+    .orderBy(asc(withdrawalTransitions.number))
+    .all();
+}
+
+/** In the order they were asked for. */
+export function withdrawalsIn(
+  db: TenantDb,
+  network: string,
+  states: readonly WithdrawalState[],
+  limit: number,
+): WithdrawalRow[] {
+  return db
+    .select()
+    .from(withdrawals)
+    .where(and(eq(withdrawals.network, network), inOpenStates(states)))
+    .orderBy(asc(withdrawals.seq))
+    .limit(limit)
+    .all();
+}
+
+/** Every open one, on all networks. */
+export function openWithdrawals(db: TenantDb): WithdrawalRow[] {
+  return db.select().from(withdrawals).where(inOpenStates(OPEN_STATES)).orderBy(asc(withdrawals.seq)).all();
+}
+
+/** Repeats the partial index's own condition, without which SQLite would not use it. */
+function inOpenStates(states: readonly WithdrawalState[]): SQL | undefined {
+  return and(
+    sql`${withdrawals.state} NOT IN ('confirmed', 'failed', 'cancelled', 'rejected')`,
+    inArray(withdrawals.state, [...states]),
+  );
+}
+
+export interface WithdrawalQuery {
+  readonly network?: string;
+  readonly account?: string;
+  readonly assets?: readonly { readonly network: string; readonly asset: string }[];
+  readonly state?: WithdrawalState;
+  readonly externalId?: string;
+  readonly idempotencyKey?: string;
+  /** Ids of withdrawals that have an attempt asked for. */
+  readonly ids?: readonly string[];
+}
+
+/** Newest first, strictly below `before`. */
+export function listWithdrawals(
+  db: TenantDb,
+  query: WithdrawalQuery,
+  before: number | null,
+  limit: number,
+): WithdrawalRow[] {
+  const conditions: (SQL | undefined)[] = [];
+  if (before !== null) conditions.push(lt(withdrawals.seq, before));
+  if (query.network !== undefined) conditions.push(eq(withdrawals.network, query.network));
+  if (query.account !== undefined) conditions.push(eq(withdrawals.account, query.account));
+  if (query.state !== undefined) conditions.push(eq(withdrawals.state, query.state));
+  if (query.externalId !== undefined) conditions.push(eq(withdrawals.externalId, query.externalId));
+  if (query.idempotencyKey !== undefined) conditions.push(eq(withdrawals.idempotencyKey, query.idempotencyKey));
+  if (query.ids !== undefined) {
+    conditions.push(sql`${withdrawals.id} IN (SELECT value FROM json_each(${JSON.stringify(query.ids)}))`);
+  }
+  if (query.assets !== undefined) {
+    const list = JSON.stringify(query.assets.map((a) => [a.network, a.asset]));
+    conditions.push(sql`(${withdrawals.network}, ${withdrawals.asset}) IN
+      (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(${list}))`);
+  }
+  return db
+    .select()
+    .from(withdrawals)
+    .where(and(...conditions))
+    .orderBy(desc(withdrawals.seq))
+    .limit(limit)
+    .all();
+}
+
+/** What was asked for of an asset since a moment, and not refused or given back. Base units. */
+export function askedSince(db: TenantDb, network: string, asset: string, since: number): bigint {
+  const rows = db
+    .select({ amountUnits: withdrawals.amountUnits })
+    .from(withdrawals)
+    .where(
+      and(
+        eq(withdrawals.asset, asset),
+        eq(withdrawals.network, network),
+        gte(withdrawals.createdAt, since),
+        sql`${withdrawals.state} NOT IN ('failed', 'cancelled', 'rejected')`,
+      ),
+    )
+    .all();
+  return rows.reduce((sum, row) => sum + unitsFromText(row.amountUnits), 0n);
+}
