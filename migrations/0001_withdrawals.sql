@@ -16,7 +16,7 @@ CREATE TABLE `wallet_nonces` (
 	PRIMARY KEY(`network`, `sender`, `nonce`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `wallet_nonces_subject` ON `wallet_nonces` (`subject`);--> statement-breakpoint
+CREATE UNIQUE INDEX `wallet_nonces_subject` ON `wallet_nonces` (`subject`);--> statement-breakpoint
 CREATE TABLE `withdrawal_keys` (
 	`tenant_id` text NOT NULL,
 	`account` text NOT NULL,

@@ -51,8 +51,11 @@ export interface PayoutNode {
   quote(): Promise<FeeQuote>;
   /** Gas of a call on top of the latest block. @throws ChainFault when the node does not say */
   estimate(call: Call): Promise<GasEstimate>;
-  /** Base units at the latest block: of the native coin, then of each contract in the order asked. @throws ChainFault */
-  balances(owner: string, contracts: readonly string[]): Promise<readonly bigint[]>;
+  /**
+   * Base units at the latest block: of the native coin, then of each contract in the order asked; null for a
+   * contract that does not say. @throws ChainFault
+   */
+  balances(owner: string, contracts: readonly string[]): Promise<readonly (bigint | null)[]>;
   /** The final transaction of a sender that has this nonce, looked for in `from..to`; null when not found. @throws ChainFault */
   consumerOf(sender: string, nonce: number, from: number, to: number): Promise<{ txId: string; height: number } | null>;
 }

@@ -56,6 +56,26 @@ export function raised(value: bigint): bigint {
   return max((value * 1125n + 999n) / 1000n, value + 1n);
 }
 
+/** What a provider's quote asks for one gas of the next block. */
+export function perGasNow(quote: FeeQuote): bigint {
+  return quote.kind === "legacy" ? quote.gasPrice : quote.baseFee + quote.priorityFee;
+}
+
+/**
+ * How much of the network's cap an attempt may use. A first one leaves room to be replaced; one that
+ * only makes a nonce's payments void may go beyond, since a nonce that is stuck stops everything behind it.
+ */
+export function capFor(kind: "first" | "replacement" | "burn", capPerGas: bigint): bigint {
+  switch (kind) {
+    case "first":
+      return max((capPerGas * 2n) / 3n, 1n);
+    case "replacement":
+      return capPerGas;
+    case "burn":
+      return 2n * capPerGas;
+  }
+}
+
 /** The most that one gas can cost. */
 export function mostPerGas(fees: Fees): bigint {
   return fees.kind === "legacy" ? fees.gasPrice : fees.maxFeePerGas;

@@ -39,10 +39,10 @@ export function newsOf(slot: Slot, look: AgreedLook): SlotNews {
   for (const attempt of slot.attempts) {
     const receipt = look.receipts.get(attempt.txId);
     if (receipt === undefined) continue;
-    const depth = look.head - receipt.height + 1;
+    const { depth, isFinal } = look.standingOf(receipt);
     // Heads behind the block itself: the providers that agree on it do not stand above it yet.
     if (depth < 1) continue;
-    return { kind: "mined", attempt, receipt, depth, isFinal: receipt.height <= look.finalHeight };
+    return { kind: "mined", attempt, receipt, depth, isFinal };
   }
   if (slot.mined !== null) {
     return look.isReplaced(slot.mined.height, slot.mined.blockHash) ? { kind: "unmined" } : { kind: "waiting" };

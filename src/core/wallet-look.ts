@@ -1,7 +1,8 @@
 /**
  * What providers say about one hot wallet, and what of it holds when they are taken together. One look is
- * one provider's answers to one question; looks are never completed from each other. Where two providers
- * exist, two must say the same thing before it is believed: a lone provider may lag, sit on a fork, or lie.
+ * one provider's answers to one question. Where two providers exist, more than half of them, and two at least,
+ * must say the same thing before it is believed: a lone provider may lag, sit on a fork, or lie. How deep a
+ * transaction stands is said by those alone that have it: a head of one fork says nothing of a block of another.
  */
 
 import type { EvmLog } from "./transfer-log.ts";
@@ -48,22 +49,29 @@ export interface AgreedLook {
   readonly noncePending: number;
   readonly nonceFinal: number | null;
   readonly receipts: ReadonlyMap<string, MinedReceipt>;
+  /** How deep a receipt of `receipts` stands for those who have it: its own block is 1; below 1 they do not reach it. */
+  standingOf(receipt: MinedReceipt): { readonly depth: number; readonly isFinal: boolean };
   /** Whether enough providers have, at a height, a block other than this one. */
   isReplaced(height: number, blockHash: string): boolean;
-  /** Whether enough providers whose final nonce is past `nonce` have none of these hashes on their chain. */
+  /** Whether enough providers whose final nonce is past `nonce` were asked for these hashes and have none of them. */
   isConsumedByAnother(nonce: number, hashes: readonly string[]): boolean;
 }
 
-/** How many providers must say the same: two where two exist. */
+/** How many providers must say the same: two where two exist, and more than half, so that no two answers hold. */
 export function quorumOf(providers: number): number {
-  return Math.min(2, providers);
+  return Math.min(providers, Math.max(2, Math.floor(providers / 2) + 1));
 }
 
 /**
  * @param providers how many the network has, answering or not
+ * @param asked the hashes that everybody was asked for; left out: all that anybody will ever name
  * @returns null when too few looked
  */
-export function agree(looks: readonly WalletLook[], providers: number): AgreedLook | null {
+export function agree(
+  looks: readonly WalletLook[],
+  providers: number,
+  asked: ReadonlySet<string> | null = null,
+): AgreedLook | null {
   const quorum = quorumOf(providers);
   if (looks.length < quorum || quorum === 0) return null;
   const enough = (holds: (look: WalletLook) => boolean) => looks.filter(holds).length >= quorum;
@@ -91,12 +99,28 @@ export function agree(looks: readonly WalletLook[], providers: number): AgreedLo
       ) ?? 0,
     nonceFinal: reached(nonces, quorum),
     receipts: agreedReceipts(looks, quorum),
+    standingOf: (receipt) => {
+      const holders = looks.filter((look) => {
+        const own = look.receipts.get(receipt.txId);
+        return own !== undefined && isSame(own, receipt);
+      });
+      const head = reached(
+        holders.map((look) => look.head),
+        quorum,
+      );
+      const final = reached(
+        holders.map((look) => look.finalHeight),
+        quorum,
+      );
+      return { depth: (head ?? -1) - receipt.height + 1, isFinal: receipt.height <= (final ?? -1) };
+    },
     isReplaced: (height, blockHash) =>
       enough(({ blocks }) => {
         const found = blocks.get(height);
         return found !== undefined && found !== blockHash;
       }),
     isConsumedByAnother: (nonce, hashes) =>
+      hashes.every((hash) => asked === null || asked.has(hash)) &&
       enough(
         ({ nonceFinal, receipts }) =>
           nonceFinal !== null && nonceFinal > nonce && !hashes.some((hash) => receipts.has(hash)),

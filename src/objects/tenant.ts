@@ -96,6 +96,7 @@ export class Tenant extends TenantWithdrawals implements TenantApi, TenantPeerAp
           expiresAt: null,
           revokedAt: null,
           replacedAt: null,
+          originId: null,
         });
       });
     }

@@ -20,7 +20,9 @@ import {
 import { Cursor, Limit, pageOf } from "./page.ts";
 
 const MAX_REASON_CHARS = 500;
-const MAX_EVIDENCE_CHARS = 2_000;
+const MAX_EVIDENCE_CHARS = 1_000;
+/** As JSON in UTF-8: it is in every event of the withdrawal, and an event is below 20 KB. */
+const MAX_METADATA_BYTES = 4_096;
 
 const State = z.enum(WITHDRAWAL_STATES);
 
@@ -32,7 +34,10 @@ export const NewWithdrawalBody = z
     amount: PositiveAmountText,
     account: OwnAccount.default("default"),
     external_id: line(128).nullable().default(null).openapi({ description: "Your own id of it. Need not be unique." }),
-    metadata: Metadata.default({}),
+    metadata: Metadata.refine(
+      (metadata) => new TextEncoder().encode(JSON.stringify(metadata)).length <= MAX_METADATA_BYTES,
+      `at most ${MAX_METADATA_BYTES} bytes in all`,
+    ).default({}),
   })
   .openapi("NewWithdrawal");
 

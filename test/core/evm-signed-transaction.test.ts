@@ -245,8 +245,8 @@ describe("calls", () => {
     [21_001n, 26_252n],
     [40_000n, 50_000n],
     [40_001n, 50_002n],
-    [800_000n, MAX_GAS_LIMIT],
-    [800_001n, null],
+    [2_400_000n, MAX_GAS_LIMIT],
+    [2_400_001n, null],
     [30_000_000n, null],
   ])("get gas for an estimate of %s: %s", (estimate, limit) => expect(gasLimitFor(estimate)).toBe(limit));
 });

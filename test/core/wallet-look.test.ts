@@ -1,6 +1,7 @@
 /** What holds when one, two or more providers look at a wallet: laggards, forks, silence and lies. */
 
 import { describe, expect, it } from "vitest";
+import { newsOf, type Slot } from "../../src/core/slot.ts";
 import { agree, type MinedReceipt, quorumOf, type WalletLook } from "../../src/core/wallet-look.ts";
 
 const HASH = "0xa1";
@@ -36,7 +37,9 @@ describe("how many must say the same", () => {
     [1, 1],
     [2, 2],
     [3, 2],
-    [5, 2],
+    [4, 3],
+    [5, 3],
+    [8, 5],
   ])("of %i providers: %i", (providers, quorum) => {
     expect(quorumOf(providers)).toBe(quorum);
   });
@@ -67,7 +70,7 @@ describe("numbers are the highest that enough providers reach", () => {
     ["the lagging one of two holds both back", [100, 40], 40],
     ["a laggard among three does not", [100, 40, 99], 99],
     ["a liar among three does not get ahead", [100, 9_999, 99], 100],
-    ["of five, the second", [1, 5, 3, 4, 2], 4],
+    ["of five, the third", [1, 5, 3, 4, 2], 3],
   ])("%s", (_name, values, expected) => {
     const at = (name: "head" | "finalHeight" | "nonceLatest" | "nonceFinal") =>
       agreed(values.map((value) => look({ [name]: value })))[name];
@@ -197,5 +200,73 @@ describe("a nonce is consumed by another when enough providers are past it and h
   it("a nonce for which nothing is signed is consumed by whatever is final", () => {
     expect(agreed([past]).isConsumedByAnother(7, [])).toBe(true);
     expect(agreed([past]).isConsumedByAnother(8, [])).toBe(false);
+  });
+});
+
+describe("a chain that is split between providers", () => {
+  const BURN = "0xb0";
+  const burnt: Slot = {
+    nonce: 7,
+    attempts: [
+      { txId: HASH, kind: "payment" },
+      { txId: BURN, kind: "burn" },
+    ],
+    mined: null,
+  };
+  const burn = receipt({ txId: BURN, height: 90, blockHash: "0xdead" });
+  const dead = look({ nonceFinal: 8, finalHeight: 95, receipts: mined(burn), blocks: new Map([[90, "0xdead"]]) });
+  const live = look({ head: 200, finalHeight: 150, blocks: new Map([[90, "0xb90"]]) });
+  const held = (parts: Partial<WalletLook>) => look({ receipts: mined(receipt()), ...parts });
+
+  it("I6: two of four on a dead fork with a final burn, and two without: nothing is believed", () => {
+    for (const looks of [
+      [dead, dead, live, live],
+      [live, live, dead, dead],
+    ]) {
+      expect([...agreed(looks).receipts]).toEqual([]);
+      expect(newsOf(burnt, agreed(looks))).toEqual({ kind: "waiting" });
+      expect(agreed(looks).isReplaced(90, "0xdead")).toBe(false);
+    }
+    expect(newsOf(burnt, agreed([dead, dead, dead, live]))).toMatchObject({ kind: "mined", isFinal: true });
+  });
+
+  it.each([
+    ["heads of those without it count for nothing", [100, 91, 91], [200, 200], 2],
+    ["the lowest of just enough holders decides", [100, 95, 90], [200, 200], 1],
+    ["a holder more than enough may lag", [100, 95, 94, 90], [200], 5],
+  ])("how deep a transaction stands is said by those who have it: %s", (_name, holding, without, depth) => {
+    const together = agreed([...holding.map((head) => held({ head })), ...without.map((head) => look({ head }))]);
+    expect(together.standingOf(receipt()).depth).toBe(depth);
+    const slot: Slot = { ...burnt, attempts: [{ txId: HASH, kind: "payment" }] };
+    expect(newsOf(slot, together)).toMatchObject({ kind: "mined", depth });
+  });
+
+  it("heads that enough holders do not have above the block say nothing yet", () => {
+    const together = agreed([held({ head: 100 }), held({ head: 89 }), look({ head: 200 })]);
+    expect(newsOf(burnt, together)).toEqual({ kind: "waiting" });
+  });
+
+  it.each([
+    ["those without it say so", [95, 80, 80], [200, 200], false],
+    ["too few of those who have it say so", [200, 200, 89], [200, 200], false],
+    ["enough of those who have it say so", [90, 90, 90], [0, 0], true],
+  ])("what is final is said by those who have it: %s: %s", (_name, holding, without, isFinal) => {
+    const together = agreed([
+      ...holding.map((finalHeight) => held({ finalHeight })),
+      ...without.map((finalHeight) => look({ finalHeight })),
+    ]);
+    expect(together.standingOf(receipt()).isFinal).toBe(isFinal);
+  });
+
+  it("I6: hashes that nobody was asked for never make a nonce somebody else's", () => {
+    const past = look({ nonceFinal: 8 });
+    const askedFor = (...hashes: string[]) => agree([past, past], 2, new Set(hashes));
+    expect(askedFor(HASH)?.isConsumedByAnother(7, [HASH, BURN])).toBe(false);
+    expect(askedFor()?.isConsumedByAnother(7, [HASH])).toBe(false);
+    expect(askedFor(HASH, BURN)?.isConsumedByAnother(7, [HASH, BURN])).toBe(true);
+    expect(askedFor(BURN)?.isConsumedByAnother(7, [])).toBe(true);
+    const unasked = askedFor(HASH);
+    if (unasked === null) throw new Error("two of two looked");
+    expect(newsOf(burnt, unasked)).toEqual({ kind: "waiting" });
   });
 });

@@ -80,6 +80,29 @@ contract QuietToken is Token {
     }
 }
 
+/// Pays whom it likes: reverts for some receivers, answers false for others, as it is told from block to block.
+contract MoodyToken is Token {
+    mapping(address => bool) public isRefused;
+    mapping(address => bool) public isIgnored;
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_) Token(name_, symbol_, decimals_) {}
+
+    function refuse(address to, bool value) external {
+        isRefused[to] = value;
+    }
+
+    function ignore(address to, bool value) external {
+        isIgnored[to] = value;
+    }
+
+    function transfer(address to, uint256 amount) external override returns (bool) {
+        require(!isRefused[to], "not to this one");
+        if (isIgnored[to]) return false;
+        _move(msg.sender, to, amount);
+        return true;
+    }
+}
+
 /// Keeps two per cent. `oneLog`: says nothing about it, so that its log overstates what arrived.
 contract FeeToken is Token {
     address public constant SINK = address(0xfee);

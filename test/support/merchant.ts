@@ -16,9 +16,13 @@ import {
   type EventView,
   type LedgerEntryView,
   type Page,
+  type WalletView,
+  type WithdrawalView,
 } from "../../src/core/views.ts";
+import type { Chain } from "./anvil.ts";
 import { type Consumer, startConsumer } from "./consumer.ts";
 import type { ApiAnswer, Service } from "./service.ts";
+import type { Contract } from "./tokens.ts";
 
 export interface Watched extends AddressView {
   /** Base units of the native coin it received and was not to be credited with: they came before the watch. */
@@ -34,6 +38,27 @@ export interface WatchRequest {
   readonly held?: bigint;
 }
 
+export interface WithdrawalRequest {
+  readonly network: string;
+  /** By default ETH. */
+  readonly asset?: string;
+  /** By default a fresh one. */
+  readonly destination?: string;
+  readonly amount: string;
+  readonly account?: string;
+  readonly externalId?: string;
+  /** Idempotency-Key, by default one never used before. */
+  readonly key?: string;
+}
+
+export interface Funding {
+  readonly account?: string;
+  /** To the account and to the hot wallet, each. */
+  readonly wei?: bigint;
+  /** Minted to both as well. */
+  readonly token?: { readonly contract: Contract; readonly units: bigint };
+}
+
 export interface Merchant {
   readonly tenantId: string;
   readonly key: string;
@@ -43,7 +68,7 @@ export interface Merchant {
   readonly watched: readonly Watched[];
   readonly listed: readonly AssetView[];
   /** The answer as it came, refusals included. */
-  ask<Body>(method: string, path: string, body?: unknown): Promise<ApiAnswer<Body>>;
+  ask<Body>(method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<ApiAnswer<Body>>;
   /** @throws Error when the answer is not 2xx */
   call<Body>(method: string, path: string, body?: unknown): Promise<Body>;
   watch(request: WatchRequest): Promise<Watched>;
@@ -56,12 +81,24 @@ export interface Merchant {
   deliveries(): Promise<DeliveryView[]>;
   /** Asks for a backfill and waits for its report. */
   backfill(network: string, fromHeight: number, toHeight: number): Promise<BackfillView>;
+  /** @throws Error when it is refused */
+  withdraw(request: WithdrawalRequest): Promise<WithdrawalView>;
+  /** The request that made this withdrawal, sent again. */
+  askAgain(withdrawal: WithdrawalView): Promise<ApiAnswer<WithdrawalView>>;
+  withdrawal(id: string): Promise<WithdrawalView>;
+  /** Newest first. */
+  withdrawals(filter?: Readonly<Record<string, string>>): Promise<WithdrawalView[]>;
+  wallet(network: string): Promise<WalletView>;
+  /** Pays an address that it watches until that is confirmed, and tops up its hot wallet. */
+  fund(network: { readonly id: string; readonly chain: Chain }, funding?: Funding): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Small pages, so that what is compared has crossed many of their borders. */
 const PAGE = 50;
 const BACKFILL_WITHIN_MS = 60_000;
+const FUNDED_WITHIN_MS = 30_000;
+const TWO_ETHER = 2n * 10n ** 18n;
 
 export async function openMerchant(service: Service, name: string): Promise<Merchant> {
   const consumer = await startConsumer();
@@ -69,8 +106,12 @@ export async function openMerchant(service: Service, name: string): Promise<Merc
   const watched: Watched[] = [];
   const listed: AssetView[] = [];
 
-  const ask = <Body>(method: string, path: string, body?: unknown) =>
-    service.api<Body>(method, path, body === undefined ? { key } : { key, body });
+  const ask = <Body>(method: string, path: string, body?: unknown, idempotencyKey?: string) =>
+    service.api<Body>(method, path, {
+      key,
+      ...(body !== undefined && { body }),
+      ...(idempotencyKey !== undefined && { headers: { "idempotency-key": idempotencyKey } }),
+    });
 
   async function call<Body>(method: string, path: string, body?: unknown): Promise<Body> {
     const answer = await ask<Body>(method, path, body);
@@ -138,6 +179,52 @@ export async function openMerchant(service: Service, name: string): Promise<Merc
     }
   }
 
+  async function withdraw(request: WithdrawalRequest): Promise<WithdrawalView> {
+    const { network, asset = "ETH", destination = freshAddress(), amount, account, externalId } = request;
+    const body = {
+      network,
+      asset,
+      destination,
+      amount,
+      ...(account && { account }),
+      ...(externalId && { external_id: externalId }),
+    };
+    const answer = await ask<WithdrawalView>("POST", "/v1/withdrawals", body, request.key ?? freshKey());
+    if (answer.status !== 200 && answer.status !== 201)
+      throw new Error(`the withdrawal was refused: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  const askAgain = ({ network, asset, destination, amount, account, idempotency_key }: WithdrawalView) =>
+    ask<WithdrawalView>("POST", "/v1/withdrawals", { network, asset, destination, amount, account }, idempotency_key);
+
+  async function wallet(network: string): Promise<WalletView> {
+    const found = (await all<WalletView>("/v1/wallets")).find((view) => view.network === network);
+    if (found === undefined) throw new Error(`there is no hot wallet on ${network}`);
+    return found;
+  }
+
+  async function fund(network: { readonly id: string; readonly chain: Chain }, funding: Funding = {}): Promise<void> {
+    const { account = "default", wei = TWO_ETHER, token } = funding;
+    const { id, chain } = network;
+    const [{ address }, hot] = [await watch({ network: id, account }), await wallet(id)];
+    const hashes = [
+      await chain.send({ to: address as `0x${string}`, value: wei }),
+      await chain.send({ to: hot.address as `0x${string}`, value: wei }),
+    ];
+    for (const to of token === undefined ? [] : [address, hot.address])
+      hashes.push((await token?.contract.send("mint", [to, token.units]))?.transactionHash ?? "0x");
+    for (const hash of hashes) await chain.receipt(hash);
+    await chain.mine(2);
+    const until = Date.now() + FUNDED_WITHIN_MS;
+    for (;;) {
+      const paid = await all<DepositView>("/v1/deposits", { address });
+      if (paid.length === (token === undefined ? 1 : 2) && paid.every(({ status }) => status === "confirmed")) return;
+      if (Date.now() > until) throw new Error(`${address} was not credited: ${JSON.stringify(paid)}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
   return {
     tenantId,
     key,
@@ -156,6 +243,12 @@ export async function openMerchant(service: Service, name: string): Promise<Merc
     entries: () => all("/v1/ledger/entries"),
     deliveries: () => all(`/v1/webhook-endpoints/${endpoint.id}/deliveries`),
     backfill,
+    withdraw,
+    askAgain,
+    withdrawal: (id) => call("GET", `/v1/withdrawals/${id}`),
+    withdrawals: (filter) => all("/v1/withdrawals", filter),
+    wallet,
+    fund,
     close: () => consumer.close(),
   };
 }
@@ -166,4 +259,11 @@ let addresses = 0;
 export function freshAddress(): string {
   addresses += 1;
   return `0x${createHash("sha256").update(`address ${addresses}`).digest("hex").slice(0, 40)}`;
+}
+
+let keys = 0;
+
+function freshKey(): string {
+  keys += 1;
+  return `payout-${keys}`;
 }

@@ -23,6 +23,8 @@ export interface Faults {
   readonly refuse?: (calls: readonly Call[]) => { readonly status: number; readonly body: string } | null;
   /** What is asked instead. */
   readonly rewrite?: (call: Call) => Call;
+  /** The connection is cut: before any node has seen the request, or after, so that the answer is lost alone. */
+  readonly lose?: (call: Call) => "request" | "answer" | null;
   /** URL of the node that answers this call of a request; by default the proxy's own. */
   readonly route?: (call: Call, request: RequestFacts) => string | null;
   /** A reply without asking any node. */
@@ -42,6 +44,10 @@ export interface RequestFacts {
 export interface Held {
   /** Lets the request go on to the node. */
   release(): void;
+  /** Lets it go on and keeps the answer for ever. Resolves when the node has answered. */
+  swallow(): Promise<void>;
+  /** Cuts the connection; no node has seen the request. */
+  cut(): void;
 }
 
 export interface RpcProxy {
@@ -50,11 +56,16 @@ export interface RpcProxy {
   readonly secret: string;
   /** Requests so far. */
   readonly requests: () => number;
+  /** Signed bytes that came to be sent, in order, whatever became of them. */
+  readonly sent: readonly string[];
   /** The node that answers when the script names no other; null: nobody, HTTP 503. */
   setNode(url: string | null): void;
   /** Replaces the script. */
   setFaults(faults: Faults): void;
-  /** Resolves once the next request with such a call has come; it stays unanswered until it is released. */
+  /**
+   * Resolves once the next request with such a call has come, by itself or in a batch; it stays unanswered until
+   * it is released. Several may be waited for at once, and each catches one request.
+   */
   hold(wanted: (call: Call) => boolean): Promise<Held>;
   close(): Promise<void>;
 }
@@ -64,16 +75,21 @@ export async function startRpcProxy(): Promise<RpcProxy> {
   let node: string | null = null;
   let faults: Faults = {};
   let requests = 0;
-  let trap: { wanted: (call: Call) => boolean; caught: (held: Held) => void } | null = null;
+  const sent: string[] = [];
+  let traps: readonly Trap[] = [];
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = JSON.parse(await textOf(message)) as RpcRequest | RpcRequest[];
     requests += 1;
     const calls = Array.isArray(body) ? body : [body];
-    const isCaught = trap;
-    if (isCaught !== null && calls.some(isCaught.wanted)) {
-      trap = null;
-      await new Promise<void>((release) => isCaught.caught({ release }));
+    sent.push(...calls.flatMap(({ method, params }) => (method === SEND ? String(params[0]) : [])));
+    const trap = traps.find(({ wanted }) => calls.some(wanted));
+    if (trap !== undefined) {
+      traps = traps.filter((other) => other !== trap);
+      await new Promise<void>((release) => {
+        const swallow = async () => void (await answer(calls, faults, node ?? "", requests));
+        trap.caught({ release, swallow, cut: () => response.destroy() });
+      });
     }
     // The script as it is now: it may have been changed while the request was held.
     const script = faults;
@@ -82,7 +98,12 @@ export async function startRpcProxy(): Promise<RpcProxy> {
       response.writeHead(refused?.status ?? 503).end(refused?.body ?? "no backend");
       return;
     }
-    const items = await answer(calls, script, node, requests);
+    const lost = new Set(calls.map((call) => script.lose?.(call) ?? null));
+    const items = lost.has("request") ? [] : await answer(calls, script, node, requests);
+    if (lost.has("request") || lost.has("answer")) {
+      response.destroy();
+      return;
+    }
     const shaped = Array.isArray(body) ? (script.shape?.(items) ?? items) : items[0];
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(shaped));
   }
@@ -100,6 +121,7 @@ export async function startRpcProxy(): Promise<RpcProxy> {
     url: `http://127.0.0.1:${port}/v2/${secret}`,
     secret,
     requests: () => requests,
+    sent,
     setNode: (url) => {
       node = url;
     },
@@ -108,7 +130,7 @@ export async function startRpcProxy(): Promise<RpcProxy> {
     },
     hold: (wanted) =>
       new Promise((caught) => {
-        trap = { wanted, caught };
+        traps = [...traps, { wanted, caught }];
       }),
     close: async () => {
       server.closeAllConnections();
@@ -126,6 +148,17 @@ export function headAt(height: number): Faults {
 
 export function asksForHead(call: Call): boolean {
   return call.method === "eth_getBlockByNumber" && call.params[0] === "latest";
+}
+
+export function isSend(call: Call): boolean {
+  return call.method === SEND;
+}
+
+const SEND = "eth_sendRawTransaction";
+
+interface Trap {
+  readonly wanted: (call: Call) => boolean;
+  readonly caught: (held: Held) => void;
 }
 
 interface RpcRequest extends Call {

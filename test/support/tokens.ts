@@ -11,6 +11,7 @@ import type { Chain, Hex, Receipt } from "./anvil.ts";
 export type ContractName =
   | "Token"
   | "QuietToken"
+  | "MoodyToken"
   | "FeeToken"
   | "OddToken"
   | "Nft"

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Tenant } from "../../src/index.ts";
+import { ModelNode, newAddress, pay, payThrough, payTokens, type Tx } from "../support/model-chain.ts";
 import {
   chain,
   checkBooks,
@@ -21,7 +22,6 @@ import {
   status,
   time,
 } from "./line.ts";
-import { ModelNode, newAddress, pay, payThrough, payTokens, type Tx } from "./model-chain.ts";
 
 let merchant: Merchant;
 let address: string;

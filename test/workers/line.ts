@@ -12,7 +12,8 @@ import { type Env, readSettings } from "../../src/env.ts";
 import type { ChainScanner, Tenant } from "../../src/index.ts";
 import type { ScannerStatus } from "../../src/objects/api.ts";
 import type { EnabledNetwork } from "../../src/settings.ts";
-import { Gate, ModelChain, ModelNode, serveNodes, type Tx } from "./model-chain.ts";
+import { Gate, ModelChain, ModelNode, type Tx } from "../support/model-chain.ts";
+import { serveNodes } from "./serve-nodes.ts";
 
 const { default: worker } = exports as unknown as { default: Fetcher };
 export const { DB, OPERATOR_TOKEN, CHAIN_SCANNER, TENANT } = env as unknown as Env;

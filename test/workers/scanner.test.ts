@@ -8,6 +8,7 @@ import type { Env } from "../../src/env.ts";
 import service, { Tenant } from "../../src/index.ts";
 import { claimDeposits } from "../../src/store/d1/claims.ts";
 import { StoreFault, withDeadline } from "../../src/store/d1/deadline.ts";
+import { Gate, ModelNode, newAddress, pay, payTokens, shown, type Tx } from "../support/model-chain.ts";
 import {
   call,
   chain,
@@ -31,7 +32,6 @@ import {
   switchOff,
   time,
 } from "./line.ts";
-import { Gate, ModelNode, newAddress, pay, payTokens, shown, type Tx } from "./model-chain.ts";
 
 let merchant: Merchant;
 let address: string;

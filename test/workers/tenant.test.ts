@@ -5,8 +5,8 @@ import type { ApiKeyView, DepositView, Page, Scope } from "../../src/core/views.
 import { type Tenant, WebhookEndpoint } from "../../src/index.ts";
 import type { Observation, Observed, SeenTransfer } from "../../src/objects/api.ts";
 import { EventAppender } from "../../src/store/tenant/event-store.ts";
+import { newAddress, pay } from "../support/model-chain.ts";
 import { call, checkBooks, DAY_MS, DB, Merchant, node, quiet, startLine, time } from "./line.ts";
-import { newAddress, pay } from "./model-chain.ts";
 
 beforeEach(() => startLine());
 afterEach(() => {

@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Page } from "../../src/core/views.ts";
 import { Tenant } from "../../src/index.ts";
+import { newAddress, pay, payTokens, type Tx } from "../support/model-chain.ts";
 import {
   chain,
   checkBooks,
@@ -20,7 +21,6 @@ import {
   status,
   time,
 } from "./line.ts";
-import { newAddress, pay, payTokens, type Tx } from "./model-chain.ts";
 
 const STEPS = 40;
 const TOK = newAddress();

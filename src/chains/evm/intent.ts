@@ -14,8 +14,8 @@ const MAX_WORD = 2n ** 256n - 1n;
 /** What a transfer of the native coin to a plain account costs, to the unit (yellow paper, appendix G). */
 const PLAIN_TRANSFER_GAS = 21_000n;
 
-/** No token's transfer comes near it; a contract that wants more is not paid for. */
-export const MAX_GAS_LIMIT = 1_000_000n;
+/** No token's transfer comes near it, a rollup's share for its parent chain included; what wants more is not paid for. */
+export const MAX_GAS_LIMIT = 3_000_000n;
 
 /**
  * The call that pays.

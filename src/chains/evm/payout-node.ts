@@ -73,7 +73,7 @@ export class EvmPayoutNode implements PayoutNode {
     });
   }
 
-  balances(owner: string, contracts: readonly string[]): Promise<readonly bigint[]> {
+  balances(owner: string, contracts: readonly string[]): Promise<readonly (bigint | null)[]> {
     return this.#guarded(async () => {
       const { answers } = await this.#rpc.batch([
         { method: "eth_getBalance", params: [owner, "latest"] },
@@ -81,11 +81,12 @@ export class EvmPayoutNode implements PayoutNode {
       ]);
       return answers.map((answer, index) => {
         const what = index === 0 ? `balance of ${owner}` : `balance of ${owner} in ${contracts[index - 1]}`;
+        // One contract that is broken must not hide what the others say.
+        if (!answer.ok && index > 0 && isExecutionFailure(answer.failure)) return null;
         if (!answer.ok) throw this.#rpc.fault(what, answer.failure);
         if (index === 0) return BigInt(parseAmountHex(answer.result, what));
         const returned = parseData(answer.result, what);
-        if (returned.length < WORD_CHARS) throw new MalformedAnswer(what, "a word of 32 bytes", returned);
-        return BigInt(returned.slice(0, WORD_CHARS));
+        return returned.length < WORD_CHARS ? null : BigInt(returned.slice(0, WORD_CHARS));
       });
     });
   }

@@ -31,6 +31,8 @@ export abstract class TenantBase extends DurableObject<Env> {
   clock: () => number = Date.now;
   protected readonly c: TenantContext;
   readonly #rates = new RequestRates();
+  /** What the alarm is set to; null: it has fired, or nothing is known of it. */
+  #armedFor: number | null = null;
   #followUp: Promise<boolean> | null = null;
   #followAgain = false;
 
@@ -51,7 +53,10 @@ export abstract class TenantBase extends DurableObject<Env> {
       turns: new Turns(),
       payers: { nodes: new Map(), signers: new Map() },
     };
-    ctx.blockConcurrencyWhile(() => migrateTenantDb(db));
+    ctx.blockConcurrencyWhile(async () => {
+      await migrateTenantDb(db);
+      this.#armedFor = await ctx.storage.getAlarm();
+    });
   }
 
   protected async serve<T>(
@@ -75,6 +80,7 @@ export abstract class TenantBase extends DurableObject<Env> {
 
   /** Wakes when something may be left to do. Whatever fails is tried again; nothing is thrown out of here. */
   override async alarm(): Promise<void> {
+    this.#armedFor = null;
     await this.#arm((await this.#workOff()) ? null : this.clock() + RETRY_MS);
   }
 
@@ -91,13 +97,17 @@ export abstract class TenantBase extends DurableObject<Env> {
 
   /**
    * Sets the alarm to the earlier of a moment and the next look at a wallet; a look that is due already is
-   * being made, and has the moment behind it. Neither: leaves it as it is.
+   * being made, and has the moment behind it. An alarm that comes before stays.
    */
   #arm(at: number | null): Promise<void> {
     const wallet = nextWalletDue(this.c.db);
     const isBehind = at !== null && wallet !== null && wallet <= this.clock();
     const dues = [at, isBehind ? null : wallet].filter((due) => due !== null);
-    return dues.length === 0 ? Promise.resolve() : this.ctx.storage.setAlarm(Math.min(...dues));
+    const next = Math.min(...dues);
+    const isSooner = this.#armedFor === null || this.#armedFor <= this.clock() || next < this.#armedFor;
+    if (dues.length === 0 || !isSooner) return Promise.resolve();
+    this.#armedFor = next;
+    return this.ctx.storage.setAlarm(next);
   }
 
   /** Hands over and pays, side by side: a chain that answers slowly delays nobody's events. @returns whether all is done */

@@ -33,7 +33,7 @@ export async function createKey(
   // Other requests ran while D1 answered: decide again on what is there now.
   const meanwhile = replayedKey(c, idempotency);
   if (meanwhile !== null) return meanwhile;
-  const row = { ...key, scopes: [...key.scopes], createdAt, revokedAt: null, replacedAt: null };
+  const row = { ...key, scopes: [...key.scopes], createdAt, revokedAt: null, replacedAt: null, originId: null };
   c.storage.transactionSync(() => {
     insertApiKey(c.db, row);
     bindKey(c.db, idempotency, key.id);
@@ -62,6 +62,7 @@ export async function rotateKey(
     expiresAt: old.expiresAt,
     revokedAt: null,
     replacedAt: null,
+    originId: old.originId ?? old.id,
   };
   await insertKey(c.env.DB, tenantId, row);
 

@@ -6,6 +6,11 @@
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
+  /** Whether any work is under way or waits under a name that begins so. */
+  isBusy(prefix: string): boolean {
+    return [...this.#last.keys()].some((name) => name.startsWith(prefix));
+  }
+
   /** Runs `work` when everything taken before under this name has ended, well or not. */
   async take<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name);

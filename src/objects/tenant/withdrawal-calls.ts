@@ -99,7 +99,7 @@ export abstract class TenantWithdrawals extends TenantBase {
   }
 
   async runReconciliation(caller: Caller, idempotency: Idempotency) {
-    return this.serve(caller, "read", () => reconcileOnRequest(this.c, caller.tenantId, idempotency));
+    return this.serve(caller, "withdrawals:write", () => reconcileOnRequest(this.c, caller.tenantId, idempotency));
   }
 
   async patrol() {

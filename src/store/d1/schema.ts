@@ -3,7 +3,7 @@
  * own alone.
  */
 
-import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 export const tenants = sqliteTable("tenants", {
   id: text("id").primaryKey(),
@@ -91,8 +91,8 @@ export const walletNonces = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.network, t.sender, t.nonce] }),
-    /** Whether a withdrawal that is not in its object ever had a nonce. */
-    index("wallet_nonces_subject").on(t.subject),
+    /** A withdrawal has one nonce for ever, also after its object was restored from a copy that did not know it. */
+    uniqueIndex("wallet_nonces_subject").on(t.subject),
   ],
 );
 

@@ -21,16 +21,20 @@ export async function overdueTenantWork(db: D1Database, now: number, limit: numb
   return answer.results.map((row) => ({ tenantId: row.tenant_id, dueAt: row.due_at }));
 }
 
-/** @throws StoreFault */
+/** Numbers that are not given stay as they are: who could not be asked has not got better. @throws StoreFault */
 export async function postponeTenantWork(
   db: D1Database,
   tenantId: string,
-  next: { readonly dueAt: number; readonly unresolved: number; readonly mismatches: number },
+  next: { readonly dueAt: number; readonly unresolved?: number; readonly mismatches?: number },
 ): Promise<void> {
   await withDeadline("postpone a tenant's next look", () =>
     db
-      .prepare("UPDATE tenant_work SET due_at = ?2, unresolved = ?3, mismatches = ?4 WHERE tenant_id = ?1")
-      .bind(tenantId, next.dueAt, next.unresolved, next.mismatches)
+      .prepare(
+        `UPDATE tenant_work
+         SET due_at = ?2, unresolved = coalesce(?3, unresolved), mismatches = coalesce(?4, mismatches)
+         WHERE tenant_id = ?1`,
+      )
+      .bind(tenantId, next.dueAt, next.unresolved ?? null, next.mismatches ?? null)
       .run(),
   );
 }

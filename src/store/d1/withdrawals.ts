@@ -77,16 +77,20 @@ export interface NonceClaim {
   readonly now: number;
 }
 
-/**
- * `taken`: another tenant's. `lost`: this tenant's, for something else: an earlier copy of its object had it.
- */
-export type ClaimedNonce = "own" | "taken" | "lost";
+export type ClaimedNonce =
+  | { readonly kind: "own" }
+  /** Another tenant's. */
+  | { readonly kind: "taken" }
+  /** This tenant's, for something else: an earlier copy of its object had it. */
+  | { readonly kind: "lost" }
+  /** What was to be carried has another nonce, which an earlier copy of the object claimed. */
+  | { readonly kind: "elsewhere"; readonly sender: string; readonly nonce: number };
 
-/** Claims one nonce of one wallet for what it shall carry. @throws StoreFault */
+/** Claims one nonce of one wallet for what it shall carry, which never has two. @throws StoreFault */
 export async function claimNonce(db: D1Database, claim: NonceClaim): Promise<ClaimedNonce> {
   const { network, sender, nonce, tenantId, subject, now } = claim;
   const [, held] = await withDeadline("claim nonce", () =>
-    db.batch<{ tenant_id: string; subject: string }>([
+    db.batch<{ sender: string; nonce: number; tenant_id: string; subject: string }>([
       db
         .prepare(
           `INSERT INTO wallet_nonces (network, sender, nonce, tenant_id, subject, created_at)
@@ -94,14 +98,22 @@ export async function claimNonce(db: D1Database, claim: NonceClaim): Promise<Cla
         )
         .bind(network, sender, nonce, tenantId, subject, now),
       db
-        .prepare("SELECT tenant_id, subject FROM wallet_nonces WHERE network = ?1 AND sender = ?2 AND nonce = ?3")
-        .bind(network, sender, nonce),
+        .prepare(
+          `SELECT sender, nonce, tenant_id, subject FROM wallet_nonces
+           WHERE subject = ?4 OR (network = ?1 AND sender = ?2 AND nonce = ?3)`,
+        )
+        .bind(network, sender, nonce, subject),
     ]),
   );
-  const row = held?.results[0];
-  if (row === undefined) throw new StoreFault("claim nonce: D1 gave an incomplete answer");
-  if (row.tenant_id !== tenantId) return "taken";
-  return row.subject === subject ? "own" : "lost";
+  const rows = held?.results ?? [];
+  const carried = rows.find((row) => row.subject === subject && row.tenant_id === tenantId);
+  if (carried !== undefined) {
+    const isHere = carried.sender === sender && carried.nonce === nonce;
+    return isHere ? { kind: "own" } : { kind: "elsewhere", sender: carried.sender, nonce: carried.nonce };
+  }
+  const holder = rows[0];
+  if (holder === undefined) throw new StoreFault("claim nonce: D1 gave an incomplete answer");
+  return { kind: holder.tenant_id === tenantId ? "lost" : "taken" };
 }
 
 /** The lowest nonce above every one that D1 knows of a wallet; 0 when it knows none. @throws StoreFault */

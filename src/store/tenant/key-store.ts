@@ -25,6 +25,11 @@ export function apiKeyById(db: TenantDb, id: string): ApiKeyRow | undefined {
   return db.select().from(apiKeys).where(eq(apiKeys.id, id)).get();
 }
 
+/** The first key of the line of rotations a key stands in: all of them are one hand. */
+export function originOfKey(db: TenantDb, id: string): string {
+  return apiKeyById(db, id)?.originId ?? id;
+}
+
 export function insertApiKey(db: TenantDb, row: Omit<ApiKeyRow, "seq">): void {
   db.insert(apiKeys).values(row).run();
 }

@@ -124,6 +124,57 @@ export function listEntries(
     .all();
 }
 
+/** Decimal digits that SQLite sums up exactly, and how often they fit into an amount below 2^256. */
+const LIMB_DIGITS = 12;
+const LIMBS = 7;
+const LIMB_UNITS = 10n ** BigInt(LIMB_DIGITS);
+
+/**
+ * The sum of a balance's entries by their two buckets, to the unit: SQLite's integers are too small for an
+ * amount, so the digits are summed in groups.
+ * @returns null when the account has more than `most` entries
+ */
+export function movementsOf(
+  db: TenantDb,
+  key: BalanceKey,
+  most: number,
+): { readonly from: string; readonly to: string; readonly units: bigint }[] | null {
+  const entries = sql`SELECT 1 FROM ledger_entries WHERE account = ${key.account} LIMIT ${most + 1}`;
+  const { n } = db.get<{ n: number }>(sql`SELECT count(*) AS n FROM (${entries})`);
+  if (n > most) return null;
+  const zeros = "0".repeat(LIMB_DIGITS * LIMBS);
+  const limbs = Array.from({ length: LIMBS }, (_, i) => {
+    const digits = sql`substr(${zeros} || amount_units, ${-LIMB_DIGITS * (LIMBS - i)}, ${LIMB_DIGITS})`;
+    return sql`CAST(sum(CAST(${digits} AS INTEGER)) AS TEXT)`;
+  });
+  const rows = db.all<{ source: string; target: string; limbs: string }>(
+    sql`SELECT from_bucket AS source, to_bucket AS target, ${sql.join(limbs, sql` || ' ' || `)} AS limbs
+        FROM ledger_entries
+        WHERE account = ${key.account} AND network = ${key.network} AND asset = ${key.asset}
+        GROUP BY from_bucket, to_bucket`,
+  );
+  return rows.map(({ source, target, limbs: text }) => ({
+    from: source,
+    to: target,
+    units: text.split(" ").reduce((sum, limb) => sum * LIMB_UNITS + BigInt(limb), 0n),
+  }));
+}
+
+/** The entries of one account that these causes made, oldest first. */
+export function entriesOfCauses(db: TenantDb, account: string, causeIds: readonly string[]): EntryRow[] {
+  return db
+    .select()
+    .from(ledgerEntries)
+    .where(
+      and(
+        eq(ledgerEntries.account, account),
+        sql`${ledgerEntries.causeId} IN (SELECT value FROM json_each(${JSON.stringify(causeIds)}))`,
+      ),
+    )
+    .orderBy(sql`seq`)
+    .all();
+}
+
 export function toBalance(row: BalanceRow): Balance {
   return {
     available: unitsFromText(row.available),

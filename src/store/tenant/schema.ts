@@ -28,6 +28,8 @@ export const apiKeys = sqliteTable("api_keys", {
   revokedAt: integer("revoked_at"),
   /** When it ends because another key took its place; apart from `expires_at`, which its successor inherits. */
   replacedAt: integer("replaced_at"),
+  /** The first key of the line of rotations that led to this one; null: itself. */
+  originId: text("origin_id"),
 });
 
 /** A key names one request for ever: same fingerprint, same object. */
@@ -382,7 +384,7 @@ export const attempts = sqliteTable(
     /** Wei; null with `legacy`. */
     tipPerGas: text("tip_per_gas"),
     signedAt: integer("signed_at").notNull(),
-    /** Head when it was signed: its age in blocks counts from here. */
+    /** Head when it was signed, or when its block was replaced: its age in blocks counts from here. */
     signedHeight: integer("signed_height").notNull(),
     firstSentAt: integer("first_sent_at"),
     /** null: to be sent now. */

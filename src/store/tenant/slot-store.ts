@@ -50,6 +50,27 @@ export function knownNonces(db: TenantDb, network: string, sender: string, from:
   return new Set(rows.map(({ nonce }) => nonce));
 }
 
+/** Every open one, of every wallet. */
+export function allOpenSlots(db: TenantDb): SlotRow[] {
+  return db.select().from(slots).where(sql`${slots.status} = 'open'`).all();
+}
+
+/** Slots of a wallet from a nonce on, lowest first. */
+export function slotsFrom(db: TenantDb, network: string, sender: string, from: number, limit: number): SlotRow[] {
+  return db
+    .select()
+    .from(slots)
+    .where(and(eq(slots.network, network), eq(slots.sender, sender), sql`${slots.nonce} >= ${from}`))
+    .orderBy(asc(slots.nonce))
+    .limit(limit)
+    .all();
+}
+
+/** The first nonce that a wallet was ever given here; null when it was given none. */
+export function firstNonce(db: TenantDb, network: string, sender: string): number | null {
+  return slotsFrom(db, network, sender, 0, 1)[0]?.nonce ?? null;
+}
+
 export function insertAttempt(db: TenantDb, row: AttemptRow): void {
   db.insert(attempts).values(row).run();
 }
@@ -78,18 +99,19 @@ export function withdrawalsOfTx(db: TenantDb, txId: string): string[] {
   return rows.flatMap(({ id }) => id ?? []);
 }
 
-/** Writes down that these bytes are about to leave, before they do. */
-export function noteSend(db: TenantDb, attempt: AttemptRow, at: number): void {
+/** Writes down that these bytes are about to leave, before they do. Their age in blocks counts from the first time. */
+export function noteSend(db: TenantDb, attempt: AttemptRow, at: number, head: number): void {
+  const first = attempt.firstSentAt === null ? { firstSentAt: at, signedHeight: head } : {};
   db.update(attempts)
-    .set({ firstSentAt: attempt.firstSentAt ?? at, lastSentAt: at, sends: attempt.sends + 1 })
+    .set({ ...first, lastSentAt: at, sends: attempt.sends + 1 })
     .where(attemptIs(attempt))
     .run();
 }
 
-/** Its block is gone: the same bytes go out again, at once. */
-export function sendAgain(db: TenantDb, key: SlotKey): void {
+/** Its block is gone: the same bytes go out again, at once, and are as good as new at this head. */
+export function sendAgain(db: TenantDb, key: SlotKey, head: number): void {
   db.update(attempts)
-    .set({ lastSentAt: null })
+    .set({ lastSentAt: null, signedHeight: head })
     .where(and(eq(attempts.network, key.network), eq(attempts.sender, key.sender), eq(attempts.nonce, key.nonce)))
     .run();
 }

@@ -1,6 +1,6 @@
 /** Withdrawals and the steps they took. A state changes only together with the row of its step. */
 
-import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { OPEN_STATES, type WithdrawalState } from "../../core/withdrawal.ts";
 import type { TenantDb } from "./database.ts";
@@ -97,6 +97,17 @@ export function withdrawalsIn(
     .select()
     .from(withdrawals)
     .where(and(eq(withdrawals.network, network), inOpenStates(states)))
+    .orderBy(asc(withdrawals.seq))
+    .limit(limit)
+    .all();
+}
+
+/** Reserved and not given a nonce, in the order they were asked for. */
+export function withdrawalsWithoutNonce(db: TenantDb, network: string, limit: number): WithdrawalRow[] {
+  return db
+    .select()
+    .from(withdrawals)
+    .where(and(eq(withdrawals.network, network), inOpenStates(["funds_reserved"]), isNull(withdrawals.nonce)))
     .orderBy(asc(withdrawals.seq))
     .limit(limit)
     .all();

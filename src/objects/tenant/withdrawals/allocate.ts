@@ -5,7 +5,6 @@
  */
 
 import { gasLimitFor } from "../../../chains/evm/intent.ts";
-import type { Call, GasEstimate } from "../../../chains/payout.ts";
 import { larger, smaller } from "../../../core/amount.ts";
 import { type FeeQuote, firstFees, mostPerGas } from "../../../core/fees.ts";
 import { NATIVE } from "../../../core/transfer.ts";
@@ -17,6 +16,7 @@ import {
   insertSlot,
   knownNonces,
   openSlots,
+  type SlotKey,
   type SlotRow,
   slotAt,
 } from "../../../store/tenant/slot-store.ts";
@@ -25,23 +25,23 @@ import {
   changeWithdrawal,
   type WithdrawalRow,
   withdrawalById,
-  withdrawalsIn,
+  withdrawalsWithoutNonce,
 } from "../../../store/tenant/withdrawal-store.ts";
 import { WithdrawalCommit } from "./commit.ts";
-import { callOf, logProvider, type Payer, walletOf } from "./payer.ts";
+import { mayStillBePaid } from "./judge.ts";
+import { callOf, capOf, estimateOf, logProvider, type Payer, walletOf, withdrawalOf } from "./payer.ts";
 
 /** Nonces that are open and not mined, of one wallet. Nodes keep so many of one sender without complaint. */
 export const MAX_IN_FLIGHT = 16;
 /** How long nonces may be missing before they are handed out again: a pool may still hold who has them. */
 const GAP_GRACE_MS = 60_000;
-/** Looked at in one round; those that wait for a top-up do not keep the others from being seen. */
-const CANDIDATES = 64;
+/** Looked at in one round. What the wallet cannot cover is passed over without asking anybody. */
+const CANDIDATES = 1_000;
 
 /** @returns how many events were written */
 export async function allocate(payer: Payer, look: AgreedLook, quote: FeeQuote): Promise<number> {
-  const { c, network } = payer;
   let written = 0;
-  const waiting = withdrawalsIn(c.db, network.id, ["funds_reserved"], CANDIDATES).filter(({ nonce }) => nonce === null);
+  const waiting = withdrawalsWithoutNonce(payer.c.db, payer.network.id, CANDIDATES);
   if (waiting.length > 0 && inFlight(payer) < MAX_IN_FLIGHT) {
     const contracts = [...new Set(waiting.flatMap(({ asset }) => (asset === NATIVE ? [] : [asset])))];
     const purse = await openPurse(payer, contracts);
@@ -51,7 +51,7 @@ export async function allocate(payer: Payer, look: AgreedLook, quote: FeeQuote):
     }
   }
   fillGaps(payer, look);
-  return written + (await claimSlots(payer));
+  return written;
 }
 
 /** What the wallet has on the chain and has not promised yet. */
@@ -68,6 +68,7 @@ async function openPurse(payer: Payer, contracts: readonly string[]): Promise<Pu
     if (answer.status === "rejected") logProvider(payer, "balances", payer.nodes[i]?.name, answer.reason);
   }
   if (known.length < quorumOf(payer.nodes.length)) throw new Error("too few providers tell the wallet's balances");
+  // A token that does not say what the wallet has is one of which it has nothing.
   const least = (at: number) => known.map((values) => values[at] ?? 0n).reduce(smaller);
   const purse: Purse = { native: least(0), tokens: new Map(contracts.map((contract, i) => [contract, least(i + 1)])) };
   for (const slot of openSlots(payer.c.db, payer.network.id, payer.sender)) {
@@ -76,9 +77,9 @@ async function openPurse(payer: Payer, contracts: readonly string[]): Promise<Pu
   return purse;
 }
 
-function promise({ c }: Payer, purse: Purse, slot: SlotRow): void {
-  const row = slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
-  const gas = attemptsOf(c.db, slot)
+function promise(payer: Payer, purse: Purse, slot: SlotRow): void {
+  const row = withdrawalOf(payer, slot);
+  const gas = attemptsOf(payer.c.db, slot)
     .map(({ gasLimit, mostPerGas: perGas }) => BigInt(gasLimit) * BigInt(perGas))
     .reduce(larger, 0n);
   purse.native -= gas;
@@ -87,6 +88,7 @@ function promise({ c }: Payer, purse: Purse, slot: SlotRow): void {
   else purse.tokens.set(row.asset, (purse.tokens.get(row.asset) ?? 0n) - BigInt(row.amountUnits));
 }
 
+/** @returns how many events were written */
 async function allocateOne(
   payer: Payer,
   look: AgreedLook,
@@ -95,54 +97,57 @@ async function allocateOne(
   row: WithdrawalRow,
 ): Promise<number> {
   const { c } = payer;
-  const price = firstFees(quote, capOf(payer));
-  if (!price.ok) return wait(payer, row, "lower_fee");
-  const call = callOf(payer, row);
+  const wait = (waitingFor: string) => {
+    if (row.waitingFor !== waitingFor) changeWithdrawal(c.db, row.id, { waitingFor });
+    return 0;
+  };
+  const price = firstFees(quote, capOf(payer, "first"));
+  if (!price.ok) return wait("lower_fee");
   const amount = BigInt(row.amountUnits);
   const has = row.asset === NATIVE ? purse.native : (purse.tokens.get(row.asset) ?? 0n);
-  if (has < amount) return wait(payer, row, "wallet_top_up");
-  const estimate = await estimateOf(payer, call);
+  if (has < amount) return wait("wallet_top_up");
+  const estimate = await estimateOf(payer, callOf(payer, row));
   if (estimate === null) return 0;
-  const gasLimit = estimate.ok ? gasLimitFor(estimate.gas) : null;
-  if (gasLimit === null) {
-    const evidence = estimate.ok ? `it needs ${estimate.gas} gas` : estimate.detail;
-    return refuseByChain(payer, row, estimate.ok ? "too_much_gas" : "would_revert", evidence);
-  }
+  if (estimate.ok === false) return failUnsigned(payer, row, "would_revert", estimate.detail);
+  const gasLimit = gasLimitFor(estimate.gas);
+  if (gasLimit === null) return failUnsigned(payer, row, "too_much_gas", `it needs ${estimate.gas} gas`);
   const gasCost = gasLimit * mostPerGas(price.fees);
-  if (purse.native < gasCost + (row.asset === NATIVE ? amount : 0n)) return wait(payer, row, "wallet_top_up");
+  if (purse.native < gasCost + (row.asset === NATIVE ? amount : 0n)) return wait("wallet_top_up");
 
-  const taken = c.storage.transactionSync(() => assign(payer, look, row.id, gasLimit));
-  if (!taken) return 0;
+  const assigned = c.storage.transactionSync(() => assign(payer, look, row.id, gasLimit));
+  if (assigned === "held_back") return wait("policy");
+  if (assigned === "gone") return 0;
   purse.native -= gasCost;
   if (row.asset === NATIVE) purse.native -= amount;
   else purse.tokens.set(row.asset, has - amount);
-  if (row.waitingFor !== null) changeWithdrawal(c.db, row.id, { waitingFor: null });
   return 0;
 }
 
-/** Counter and slot in one commit. False when the withdrawal is not to be sent any more. */
-function assign(payer: Payer, look: AgreedLook, id: string, gasLimit: bigint): boolean {
+/**
+ * Counter and slot in one commit. What has changed since the reservation counts: a withdrawal that was called
+ * off is gone, and one that today's rules would refuse is held back.
+ */
+function assign(payer: Payer, look: AgreedLook, id: string, gasLimit: bigint): "assigned" | "held_back" | "gone" {
   const { c, network, sender } = payer;
   const row = withdrawalById(c.db, id);
-  if (row?.state !== "funds_reserved" || row.nonce !== null) return false;
+  if (row?.state !== "funds_reserved" || row.nonce !== null || walletOf(payer).status === "stopped") return "gone";
+  if (!mayStillBePaid(c, row)) return "held_back";
   const nonce = openGap(payer, look) ?? Math.max(walletOf(payer).nextNonce, look.nonceLatest);
-  addSlot(payer, nonce, id, gasLimit);
+  addSlot(payer, { network: network.id, sender, nonce }, id, gasLimit);
   raiseWallet(c.db, { network: network.id, sender }, { nextNonce: nonce + 1 });
-  changeWithdrawal(c.db, id, { sender, nonce });
-  return true;
+  changeWithdrawal(c.db, id, { sender, nonce, waitingFor: null });
+  return "assigned";
 }
 
-function addSlot({ c, network, sender }: Payer, nonce: number, withdrawalId: string | null, gas: bigint | null): void {
+function addSlot({ c, network }: Payer, key: SlotKey, withdrawalId: string | null, gasLimit: bigint | null): void {
   insertSlot(c.db, {
-    network: network.id,
-    sender,
-    nonce,
+    ...key,
     withdrawalId,
     status: "open",
     claimed: 0,
     burn: withdrawalId === null ? 1 : 0,
     speedUp: 0,
-    gasLimit: gas?.toString() ?? null,
+    gasLimit: gasLimit?.toString() ?? null,
     minedTxId: null,
     minedHeight: null,
     minedBlockHash: null,
@@ -182,7 +187,7 @@ function fillGaps(payer: Payer, look: AgreedLook): void {
     const nonce = openGap(payer, look);
     if (nonce === null) return;
     const isInTheWay = openSlots(c.db, network.id, sender).some((slot) => slot.nonce > nonce);
-    if (isInTheWay) addSlot(payer, nonce, null, null);
+    if (isInTheWay) addSlot(payer, { network: network.id, sender, nonce }, null, null);
   });
 }
 
@@ -191,8 +196,8 @@ export function gapName(slot: Pick<SlotRow, "network" | "sender" | "nonce">): st
   return `gap:${slot.network}:${slot.sender}:${slot.nonce}`;
 }
 
-/** @returns how many events were written */
-async function claimSlots(payer: Payer): Promise<number> {
+/** Claims in D1 what was assigned. @returns how many events were written */
+export async function claimSlots(payer: Payer): Promise<number> {
   const { c, network, sender, tenantId } = payer;
   let written = 0;
   for (const slot of openSlots(c.db, network.id, sender)) {
@@ -206,44 +211,53 @@ async function claimSlots(payer: Payer): Promise<number> {
   return written;
 }
 
-function takeClaim(payer: Payer, { network, sender, nonce }: SlotRow, claimed: ClaimedNonce): number {
+function takeClaim(payer: Payer, asked: SlotRow, claimed: ClaimedNonce): number {
   const { c, tenantId } = payer;
-  const slot = slotAt(c.db, { network, sender, nonce });
-  if (slot === undefined || slot.claimed === 1) return 0;
-  if (claimed !== "own") {
-    // Nothing was signed for it here, so the withdrawal gets another nonce.
-    count(c.db, "nonce_conflicts");
-    // A copy of this tenant that is no longer there had it: nobody else will ever use it up, and the chain
-    // waits for it. Nothing is moved by it, which also makes void what that copy may have signed.
-    const left = claimed === "lost" ? ({ claimed: 1, burn: 1 } as const) : ({ status: "final" } as const);
-    changeSlot(c.db, slot, { withdrawalId: null, ...left });
-    if (slot.withdrawalId !== null) changeWithdrawal(c.db, slot.withdrawalId, { sender: null, nonce: null });
-    return 0;
+  const slot = slotAt(c.db, asked);
+  // Something else became of it while D1 answered.
+  if (slot === undefined || slot.claimed === 1 || slot.withdrawalId !== asked.withdrawalId) return 0;
+  const row = withdrawalOf(payer, slot);
+  switch (claimed.kind) {
+    case "own":
+      changeSlot(c.db, slot, { claimed: 1 });
+      return row === undefined ? 0 : beginSending(new WithdrawalCommit(c, tenantId), row, slot);
+    case "taken":
+    case "lost":
+      // Nothing was signed for it here, so the withdrawal gets another nonce. One that a copy of this tenant had
+      // which is no longer there is used up by nobody else: nothing is moved by it, which also makes void what
+      // that copy may have signed.
+      count(c.db, "nonce_conflicts");
+      changeSlot(c.db, slot, {
+        withdrawalId: null,
+        ...(claimed.kind === "lost" ? { claimed: 1, burn: 1 } : { status: "final" }),
+      });
+      if (row !== undefined) changeWithdrawal(c.db, row.id, { sender: null, nonce: null });
+      return 0;
+    case "elsewhere": {
+      // An earlier copy of this tenant gave the withdrawal a nonce, and may have paid it with that one. It keeps
+      // it: whatever is signed now excludes what was signed then.
+      count(c.db, "nonce_conflicts");
+      changeSlot(c.db, slot, { withdrawalId: null, burn: 1 });
+      if (row === undefined) return 0;
+      const key = { network: slot.network, sender: claimed.sender, nonce: claimed.nonce };
+      if (slotAt(c.db, key) === undefined) addSlot(payer, key, row.id, BigInt(slot.gasLimit ?? 0));
+      changeSlot(c.db, key, { withdrawalId: row.id, claimed: 1 });
+      changeWithdrawal(c.db, row.id, { sender: key.sender, nonce: key.nonce });
+      raiseWallet(c.db, key, { nextNonce: key.nonce + 1 });
+      return beginSending(new WithdrawalCommit(c, tenantId), { ...row, ...key }, key);
+    }
   }
-  changeSlot(c.db, slot, { claimed: 1 });
-  const row = slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
-  if (row?.state !== "funds_reserved") return 0;
-  const commit = new WithdrawalCommit(c, tenantId);
+}
+
+/** From here on a final transaction of the nonce decides. @returns how many events were written */
+function beginSending(commit: WithdrawalCommit, row: WithdrawalRow, { sender, nonce }: SlotKey): number {
+  if (row.state !== "funds_reserved") return 0;
   commit.move(row, { to: "broadcast_pending", reason: "nonce_assigned", evidence: `nonce ${nonce} of ${sender}` });
   return commit.written;
 }
 
-/** Said by enough providers that it would revert, or by one that it would not; null: nobody can tell now. */
-async function estimateOf(payer: Payer, call: Call): Promise<GasEstimate | null> {
-  const answers = await Promise.allSettled(payer.nodes.map((node) => node.estimate(call)));
-  const reverts: Extract<GasEstimate, { ok: false }>[] = [];
-  let most: bigint | null = null;
-  for (const [i, answer] of answers.entries()) {
-    if (answer.status === "rejected") logProvider(payer, "estimate", payer.nodes[i]?.name, answer.reason);
-    else if (!answer.value.ok) reverts.push(answer.value);
-    else if (most === null || answer.value.gas > most) most = answer.value.gas;
-  }
-  if (most !== null) return { ok: true, gas: most };
-  return reverts.length >= quorumOf(payer.nodes.length) ? (reverts[0] ?? null) : null;
-}
-
 /** Nothing was signed, so the reservation can go back without further proof. @returns how many events were written */
-function refuseByChain({ c, tenantId }: Payer, { id }: WithdrawalRow, reason: string, evidence: string): number {
+function failUnsigned({ c, tenantId }: Payer, { id }: WithdrawalRow, reason: string, evidence: string): number {
   return c.storage.transactionSync(() => {
     const row = withdrawalById(c.db, id);
     if (row?.state !== "funds_reserved" || row.nonce !== null) return 0;
@@ -253,16 +267,6 @@ function refuseByChain({ c, tenantId }: Payer, { id }: WithdrawalRow, reason: st
   });
 }
 
-function wait({ c }: Payer, row: WithdrawalRow, waitingFor: "wallet_top_up" | "lower_fee"): number {
-  if (row.waitingFor !== waitingFor) changeWithdrawal(c.db, row.id, { waitingFor });
-  return 0;
-}
-
 function inFlight({ c, network, sender }: Payer): number {
   return openSlots(c.db, network.id, sender).filter(({ minedTxId }) => minedTxId === null).length;
-}
-
-/** Wei. */
-export function capOf({ network }: Pick<Payer, "network">): bigint {
-  return BigInt(Math.round(network.payout.maxFeeGwei * 1e9));
 }

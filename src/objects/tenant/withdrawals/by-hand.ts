@@ -6,15 +6,14 @@
 
 import { type Refusal, refuse } from "../../../core/refusal.ts";
 import type { WithdrawalView } from "../../../core/views.ts";
-import { bindKey, useOfKey } from "../../../store/tenant/key-store.ts";
+import { bindKey, originOfKey, useOfKey } from "../../../store/tenant/key-store.ts";
 import { attemptsOf, changeSlot, type SlotRow, slotAt } from "../../../store/tenant/slot-store.ts";
 import { changeWallet, insertWallet } from "../../../store/tenant/wallet-store.ts";
 import { type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import type { Idempotency } from "../../api.ts";
 import { type Done, KEY_REUSED, notFound } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
-import { type Move, WithdrawalCommit } from "./commit.ts";
-import { RESOLVED } from "./follow.ts";
+import { type Move, RESOLVED, WithdrawalCommit } from "./commit.ts";
 import { MAX_ATTEMPTS } from "./sign.ts";
 import { walletAddress } from "./signing.ts";
 import { toWithdrawalView } from "./view.ts";
@@ -65,7 +64,8 @@ export function approveWithdrawal(
 ) {
   return decide(c, tenantId, id, idempotency, (row) => {
     if (row.state !== "pending_approval") return illegal(row, "Nothing waits for an approval.");
-    if (row.creatorKeyId === keyId) {
+    // A key that took another one's place is the same hand.
+    if (originOfKey(c.db, row.creatorKeyId) === originOfKey(c.db, keyId)) {
       return refuse("forbidden", "The key that asked for a withdrawal cannot approve it. Use another one.");
     }
     const evidence = `approved with ${keyId}`;
@@ -110,39 +110,39 @@ export function resolveWithdrawal(
   return decide(c, tenantId, id, idempotency, (row) => {
     if (row.state !== "manual_review") return illegal(row, "It does not wait for a person.");
     const slot = slotOf(c, row);
-    const attempts = slot === undefined ? [] : attemptsOf(c.db, slot);
-    const isLive = slot?.status === "open" && attempts.length > 0;
-    const changes = { waitingFor: null };
-    if (outcome === "confirmed") {
-      // Paid by something else while ours may still be mined: that would be twice.
-      const named = attempts.find(({ txId }) => evidence.toLowerCase().includes(txId));
-      if (isLive && named === undefined) {
-        const detail =
-          "Signed bytes of it may still be mined. Name the transaction of one of its attempts as evidence, or resolve it as failed.";
-        return illegal(row, detail);
-      }
-      return moves(row, { to: "confirmed", reason: RESOLVED, evidence, changes });
-    }
-    if (isLive && slot.minedTxId !== null) return illegal(row, `${slot.minedTxId} is in a block. Wait for it.`);
-    if (!isLive) {
-      return {
-        ok: true,
-        act: (commit) => {
-          commit.move(row, { to: "failed", reason: RESOLVED, evidence, changes });
-          // Its nonce is still to be used up, by something that moves nothing.
-          if (slot?.status === "open") changeSlot(c.db, slot, { burn: 1 });
-        },
-      };
-    }
-    return {
-      ok: true,
-      act: (commit) => {
-        const deadlineS = c.settings.knownNetworks.get(row.network)?.payout.deadlineS ?? 0;
-        changeSlot(c.db, slot, { burn: 1, deadlineAt: c.now() + deadlineS * 1_000 });
-        commit.move(row, { to: "confirmation_tracking", reason: "burning_nonce", evidence, changes });
-      },
-    };
+    const open = slot?.status === "open" ? slot : null;
+    return outcome === "confirmed" ? callItPaid(c, row, open, evidence) : callItFailed(c, row, open, evidence);
   });
+}
+
+/** Paid by one of its own transactions, or by something else while none of its own can be mined any more. */
+function callItPaid(c: TenantContext, row: WithdrawalRow, open: SlotRow | null, evidence: string): Decision {
+  const move: Move = { to: "confirmed", reason: RESOLVED, evidence, changes: { waitingFor: null } };
+  if (open === null) return moves(row, move);
+  if (open.burn === 1) return illegal(row, "Its nonce is being used up by something else. Wait for the chain.");
+  const payments = attemptsOf(c.db, open).filter(({ kind }) => kind === "payment");
+  if (payments.some(({ txId }) => evidence.toLowerCase().includes(txId))) return moves(row, move);
+  const detail =
+    "Its nonce is not used up, so a transaction of it may still be mined. Name one of its own transactions as evidence, or resolve it as failed.";
+  return illegal(row, detail);
+}
+
+/**
+ * Given back at once only when the nonce is used up for good. Until then bytes of it may be on their way, known
+ * here or not: the nonce is used up by something that moves nothing, and the chain says when that is final.
+ */
+function callItFailed(c: TenantContext, row: WithdrawalRow, open: SlotRow | null, evidence: string): Decision {
+  const changes = { waitingFor: null };
+  if (open === null) return moves(row, { to: "failed", reason: RESOLVED, evidence, changes });
+  if (open.minedTxId !== null) return illegal(row, `${open.minedTxId} is in a block. Wait for it.`);
+  const deadlineS = c.settings.knownNetworks.get(row.network)?.payout.deadlineS ?? 0;
+  return {
+    ok: true,
+    act: (commit) => {
+      changeSlot(c.db, open, { burn: 1, deadlineAt: c.now() + deadlineS * 1_000 });
+      commit.move(row, { to: "confirmation_tracking", reason: "burning_nonce", evidence, changes });
+    },
+  };
 }
 
 function moves(row: WithdrawalRow, move: Move): Decision {

@@ -34,6 +34,12 @@ import { toBalanceView } from "../balance-view.ts";
 import { mustFindAsset, type TenantContext } from "../context.ts";
 import { toWithdrawalView } from "./view.ts";
 
+/** The reason of a step that a person decided. */
+export const RESOLVED = "resolved_by_person";
+
+/** An event is below 20 KB, its own fields included. */
+const MAX_VIEW_BYTES = 18_000;
+
 export interface Move {
   readonly to: WithdrawalState;
   readonly reason: string;
@@ -109,7 +115,10 @@ export class WithdrawalCommit {
 
   #tell(row: Omit<WithdrawalRow, "seq">): string {
     this.#written++;
-    return this.#events.append("withdrawal.updated", row.id, toWithdrawalView(this.#c, row)).id;
+    const view = toWithdrawalView(this.#c, row);
+    // A chain that keeps changing its mind, and people who explain at length: the latest steps tell the state.
+    while (view.transitions.length > 2 && bytesOf(view) > MAX_VIEW_BYTES) view.transitions.shift();
+    return this.#events.append("withdrawal.updated", row.id, view).id;
   }
 
   #postStep(row: WithdrawalRow, from: WithdrawalState, eventId: string): void {
@@ -152,4 +161,8 @@ export class WithdrawalCommit {
       this.#written++;
     }
   }
+}
+
+function bytesOf(view: object): number {
+  return new TextEncoder().encode(JSON.stringify(view)).length;
 }

@@ -15,7 +15,7 @@ import type { NewWithdrawal } from "../../api.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { WithdrawalCommit } from "./commit.ts";
-import { fingerprintOf, readIntent, type WithdrawalIntent } from "./intent.ts";
+import { fingerprintOf, readIntent, refusedNow, type WithdrawalIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
 import { walletAddress } from "./signing.ts";
 import { toWithdrawalView } from "./view.ts";
@@ -38,12 +38,14 @@ export async function createWithdrawal(
   key: string,
   creatorKeyId: string,
 ): Promise<Done<WithdrawalView>> {
-  const read = readIntent(c, input, (network) => walletAddress(c, tenantId, network));
+  const read = readIntent(c, input);
   // A key that names a withdrawal names it whatever is sent with it now.
   if (!read.ok) return withdrawalByKey(c.db, input.account, key) === undefined ? read : conflict(c);
   const request = { intent: read.value, input, key, fingerprint: fingerprintOf(read.value), creatorKeyId };
   const known = replayOf(c, request);
   if (known !== null) return known;
+  const now = refusedNow(c, read.value, walletAddress(c, tenantId, read.value.network));
+  if (!now.ok) return now;
   // Equal keys one after the other: what one of them gives back is never taken from under another.
   return c.turns.take(`key/${input.account}/${key}`, () => reserve(c, tenantId, request));
 }

@@ -2,16 +2,15 @@
 
 import { gasLimitFor, transferCall } from "../../../chains/evm/intent.ts";
 import { formatAmount } from "../../../core/amount.ts";
-import { type FeeQuote, firstFees, mostPerGas } from "../../../core/fees.ts";
+import { firstFees, mostPerGas, perGasNow } from "../../../core/fees.ts";
 import { NATIVE } from "../../../core/transfer.ts";
 import type { EstimateView } from "../../../core/views.ts";
 import type { NewWithdrawal } from "../../api.ts";
 import type { Done } from "../authorize.ts";
 import { mustFindAsset, type TenantContext } from "../context.ts";
-import { capOf } from "./allocate.ts";
-import { readIntent, type WithdrawalIntent } from "./intent.ts";
+import { readIntent, refusedNow, type WithdrawalIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
-import { logProvider, type Payer, payerOf, quoteOf } from "./payer.ts";
+import { capOf, estimateOf, type Payer, payerOf, quoteOf } from "./payer.ts";
 import { walletAddress } from "./signing.ts";
 
 /** What a transfer usually takes, for when the wallet's state keeps a provider from saying: it may be empty. */
@@ -22,9 +21,11 @@ export async function estimateWithdrawal(
   tenantId: string,
   input: NewWithdrawal,
 ): Promise<Done<EstimateView>> {
-  const read = readIntent(c, input, (network) => walletAddress(c, tenantId, network));
+  const read = readIntent(c, input);
   if (!read.ok) return read;
   const intent = read.value;
+  const now = refusedNow(c, intent, walletAddress(c, tenantId, intent.network));
+  if (!now.ok) return now;
   const payer = payerOf(c, tenantId, intent.network);
   const cost = payer === null ? null : await costOf(payer, intent);
   const coin = mustFindAsset(c, intent.network, NATIVE);
@@ -51,26 +52,12 @@ export async function estimateWithdrawal(
 async function costOf(payer: Payer, intent: WithdrawalIntent): Promise<{ now: bigint; most: bigint } | null> {
   const quote = await quoteOf(payer);
   if (quote === null) return null;
-  const gas = await gasOf(payer, intent);
-  const price = firstFees(quote, capOf(payer));
-  const most = price.ok ? mostPerGas(price.fees) : price.neededPerGas;
-  return { now: gas * perGas(quote), most: (gasLimitFor(gas) ?? gas) * most };
-}
-
-async function gasOf(payer: Payer, intent: WithdrawalIntent): Promise<bigint> {
-  const asset = intent.asset.asset;
+  const { asset } = intent.asset;
   const call = transferCall(asset, payer.sender, intent.destination, intent.amountUnits);
-  for (const node of payer.nodes) {
-    try {
-      const estimate = await node.estimate(call);
-      if (estimate.ok) return estimate.gas;
-    } catch (error) {
-      logProvider(payer, "estimate", node.name, error);
-    }
-  }
-  return asset === NATIVE ? USUAL_GAS.native : USUAL_GAS.token;
-}
-
-function perGas(quote: FeeQuote): bigint {
-  return quote.kind === "legacy" ? quote.gasPrice : quote.baseFee + quote.priorityFee;
+  const estimate = await estimateOf(payer, call);
+  const usual = asset === NATIVE ? USUAL_GAS.native : USUAL_GAS.token;
+  const gas = estimate === null || estimate.ok === false ? usual : estimate.gas;
+  const price = firstFees(quote, capOf(payer, "first"));
+  const most = price.ok ? mostPerGas(price.fees) : price.neededPerGas;
+  return { now: gas * perGasNow(quote), most: (gasLimitFor(gas) ?? gas) * most };
 }

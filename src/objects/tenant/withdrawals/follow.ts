@@ -10,21 +10,16 @@ import { NATIVE } from "../../../core/transfer.ts";
 import { showsPayment } from "../../../core/transfer-log.ts";
 import type { AgreedLook } from "../../../core/wallet-look.ts";
 import { attemptsOf, changeSlot, openSlots, type SlotRow, sendAgain } from "../../../store/tenant/slot-store.ts";
-import { changeWallet, count, raiseWallet } from "../../../store/tenant/wallet-store.ts";
-import {
-  changeWithdrawal,
-  stepsOf,
-  type WithdrawalRow,
-  withdrawalById,
-} from "../../../store/tenant/withdrawal-store.ts";
-import { WithdrawalCommit } from "./commit.ts";
-import type { Payer } from "./payer.ts";
+import { count, raiseWallet } from "../../../store/tenant/wallet-store.ts";
+import { changeWithdrawal, stepsOf, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
+import { RESOLVED, WithdrawalCommit } from "./commit.ts";
+import { type Payer, stopWallet, withdrawalOf } from "./payer.ts";
 
 type Mined = Extract<SlotNews, { kind: "mined" }>;
 
-/** The reason of a step that a person decided. */
-export const RESOLVED = "resolved_by_person";
-
+const WAITS_FOR_NOBODY = { waitingFor: null };
+/** After its deadline, what is mined and still not settled waits so much longer before a person is asked. */
+const MINED_GRACE_MS = 6 * 3_600_000;
 /** A pool may hold so many more transactions of the wallet than are mined; beyond it a count is not believed. */
 const MAX_POOLED = 64;
 
@@ -44,9 +39,10 @@ export function follow(payer: Payer, look: AgreedLook, consumers: ReadonlyMap<nu
       switch (news.kind) {
         case "mined":
           takeMined(payer, commit, row, news);
+          if (!news.isFinal) askAtDeadline(payer, commit, { ...row, minedTxId: news.receipt.txId });
           break;
         case "unmined":
-          takeUnmined(payer, commit, row);
+          takeUnmined(payer, commit, row, look.head);
           break;
         case "foreign":
           takeForeign(payer, commit, row, consumers);
@@ -95,30 +91,38 @@ function judgeMined(
   payer: Payer,
   commit: WithdrawalCommit,
   found: WithdrawalRow,
-  news: Mined & { isNew: boolean },
+  news: Mined & { readonly isNew: boolean },
 ): void {
-  const { attempt, receipt, isFinal } = news;
-  const paid = attempt.kind === "payment" && receipt.success;
+  const { attempt, receipt, isFinal, isNew } = news;
+  const succeeded = attempt.kind === "payment" && receipt.success;
+  const isPaid = succeeded && isPaymentShown(payer, found, news);
+  const isDeep = isDeepEnough(payer, news);
   const evidence = `${receipt.txId} in block ${receipt.height} ${receipt.blockHash}`;
   let row = found;
   // Confirmed in one block, and mined again in another that does not confirm it.
-  const stands = paid && (!news.isNew || isDeepEnough(payer, news));
-  if (row.state === "confirmed" && !stands && !isPersonsWord(payer, row)) {
+  if (row.state === "confirmed" && !(isPaid && (!isNew || isDeep)) && !isPersonsWord(payer, row)) {
     row = commit.move(row, { to: "confirmation_tracking", reason: "reorganised", evidence });
   }
-  if (row.state === "broadcast_pending" || row.state === "manual_review") {
-    if (row.state === "manual_review" && !paid && !isFinal) return;
-    row = commit.move(row, { to: "confirmation_tracking", reason: "seen_in_block", evidence });
+  const isConclusive = isPaid ? isDeep : isFinal && !succeeded;
+  // A person's turn ends when the chain has the answer, not when it begins to have one.
+  if (row.state === "broadcast_pending" || (row.state === "manual_review" && isConclusive)) {
+    row = commit.move(row, {
+      to: "confirmation_tracking",
+      reason: "seen_in_block",
+      evidence,
+      changes: WAITS_FOR_NOBODY,
+    });
   }
   if (row.state !== "confirmation_tracking") return;
-  if (!paid) {
-    if (!isFinal) return;
+  if (isPaid) {
+    if (isDeep)
+      commit.move(row, { to: "confirmed", reason: "confirmed_on_chain", evidence, changes: WAITS_FOR_NOBODY });
+  } else if (isFinal && succeeded) {
+    const changes = { waitingFor: "person" };
+    commit.move(row, { to: "manual_review", reason: "transfer_log_missing", evidence, changes });
+  } else if (isFinal) {
     const reason = attempt.kind === "burn" ? "nonce_burnt" : "reverted_on_chain";
-    commit.move(row, { to: "failed", reason, evidence });
-  } else if (!isPaymentShown(payer, row, news)) {
-    if (isFinal) commit.move(row, { to: "manual_review", reason: "transfer_log_missing", evidence });
-  } else if (isDeepEnough(payer, news)) {
-    commit.move(row, { to: "confirmed", reason: "confirmed_on_chain", evidence });
+    commit.move(row, { to: "failed", reason, evidence, changes: WAITS_FOR_NOBODY });
   }
 }
 
@@ -138,12 +142,12 @@ function isPersonsWord({ c }: Payer, row: WithdrawalRow): boolean {
   return stepsOf(c.db, row.id).findLast(({ to }) => to === "confirmed")?.reason === RESOLVED;
 }
 
-function takeUnmined(payer: Payer, commit: WithdrawalCommit, slot: SlotRow): void {
+function takeUnmined(payer: Payer, commit: WithdrawalCommit, slot: SlotRow, head: number): void {
   const { c, network } = payer;
   const evidence = `block ${slot.minedHeight} ${slot.minedBlockHash} was replaced`;
   const deadlineAt = c.now() + network.payout.deadlineS * 1_000;
   changeSlot(c.db, slot, { minedTxId: null, minedHeight: null, minedBlockHash: null, deadlineAt });
-  sendAgain(c.db, slot);
+  sendAgain(c.db, slot, head);
   const row = withdrawalOf(payer, slot);
   if (row === undefined) return;
   changeWithdrawal(c.db, row.id, { feeUnits: null });
@@ -158,36 +162,37 @@ function takeForeign(
   slot: SlotRow,
   consumers: ReadonlyMap<number, string | null>,
 ): void {
-  const { c, network, sender } = payer;
+  const { c } = payer;
   const consumer = consumers.get(slot.nonce);
   // Not looked for yet, or it is one of ours whose receipt was late: the next look tells.
-  if (consumer === undefined) return;
-  if (consumer !== null && attemptsOf(c.db, slot).some(({ txId }) => txId === consumer)) return;
+  const isOurs = consumer !== null && attemptsOf(c.db, slot).some(({ txId }) => txId === consumer);
+  if (consumer === undefined || isOurs) {
+    askAtDeadline(payer, commit, slot);
+    return;
+  }
   const evidence = consumer === null ? "nobody could name the transaction" : consumer;
   changeSlot(c.db, slot, { status: "final" });
-  const incident = `nonce ${slot.nonce} was spent by a transaction that is not ours: ${evidence}`;
-  changeWallet(c.db, { network: network.id, sender }, { status: "stopped", incident });
+  stopWallet(payer, `nonce ${slot.nonce} was spent by a transaction that is not ours: ${evidence}`);
   count(c.db, "foreign_spends");
-  console.error(JSON.stringify({ at: "withdrawals", network: network.id, sender, incident }));
   const row = withdrawalOf(payer, slot);
   if (row === undefined) return;
   const reason = consumer === null ? "nonce_spent_by_unknown" : "nonce_spent_by_another";
-  if (row.state === "broadcast_pending" || row.state === "confirmation_tracking") {
+  if (row.state === "funds_reserved") {
+    // Spent before it was claimed: nothing was signed, and another nonce will do.
+    changeSlot(c.db, slot, { withdrawalId: null });
+    changeWithdrawal(c.db, row.id, { sender: null, nonce: null });
+  } else if (row.state === "broadcast_pending" || row.state === "confirmation_tracking") {
     commit.move(row, { to: "manual_review", reason, evidence, changes: { waitingFor: "person" } });
   }
 }
 
 /** Nothing is released for being late. A person is asked, and the same bytes go on being sent. */
 function askAtDeadline(payer: Payer, commit: WithdrawalCommit, slot: SlotRow): void {
-  if (slot.minedTxId !== null || payer.c.now() < slot.deadlineAt) return;
+  const graceMs = slot.minedTxId === null ? 0 : MINED_GRACE_MS;
+  if (payer.c.now() < slot.deadlineAt + graceMs) return;
   const row = withdrawalOf(payer, slot);
-  if (row === undefined) return;
-  if (row.state !== "broadcast_pending" && row.state !== "confirmation_tracking") return;
+  if (row?.state !== "broadcast_pending" && row?.state !== "confirmation_tracking") return;
   const last = attemptsOf(payer.c.db, slot).at(-1);
   const evidence = last === undefined ? "nothing was signed" : `${last.txId}: ${last.outcome ?? "not sent"}`;
   commit.move(row, { to: "manual_review", reason: "deadline", evidence, changes: { waitingFor: "person" } });
-}
-
-function withdrawalOf({ c }: Payer, slot: SlotRow): WithdrawalRow | undefined {
-  return slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
 }

@@ -21,13 +21,9 @@ export interface WithdrawalIntent {
   readonly account: string;
 }
 
-/** @param ownAddress the hot wallet itself, which is no destination */
-export function readIntent(
-  c: TenantContext,
-  input: NewWithdrawal,
-  ownAddress: (network: string) => string,
-): Outcome<WithdrawalIntent> {
-  const network = c.settings.networks.get(input.network)?.settings;
+/** What it means does not depend on what is switched on at the moment: a request that came before is known again. */
+export function readIntent(c: TenantContext, input: NewWithdrawal): Outcome<WithdrawalIntent> {
+  const network = c.settings.knownNetworks.get(input.network);
   if (network === undefined) return unknownNetwork(input.network);
   const named = assetsNamed(c, input.asset, network.id)[0];
   if (named === undefined) {
@@ -47,12 +43,17 @@ export function readIntent(
   const destination = parsed.address;
   if (/^0x0+$/.test(destination)) return badDestination("the zero address belongs to nobody");
   if (destination === asset.asset) return badDestination("the token's own contract would keep the tokens");
-  if (destination === ownAddress(network.id)) return badDestination("the hot wallet cannot pay itself");
   const amount = parseAmount(input.amount, asset.decimals);
   if (!amount.ok) return badAmount(`expected a decimal amount with at most ${asset.decimals} decimals`);
   if (amount.units === 0n) return badAmount("expected more than nothing");
   const intent = { network: network.id, asset, destination, amountUnits: amount.units, account: input.account };
   return { ok: true, value: intent };
+}
+
+/** Whether it can be asked for now. @param wallet the hot wallet, which is no destination */
+export function refusedNow(c: TenantContext, intent: WithdrawalIntent, wallet: string): Outcome<null> {
+  if (!c.settings.networks.has(intent.network)) return unknownNetwork(intent.network);
+  return intent.destination === wallet ? badDestination("the hot wallet cannot pay itself") : { ok: true, value: null };
 }
 
 /** Hex SHA-256 over what is paid, to whom, from whose account. */

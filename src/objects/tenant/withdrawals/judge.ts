@@ -1,11 +1,11 @@
 /** Whether a withdrawal may be reserved now: the account's funds, its debts, the tenant's own rules. */
 
-import { formatAmount } from "../../../core/amount.ts";
+import { formatAmount, unitsFromText } from "../../../core/amount.ts";
 import { type Refusal, refuse } from "../../../core/refusal.ts";
 import { judge, rulesAt } from "../../../core/withdrawal-policy.ts";
 import { hasDebt, readBalance } from "../../../store/tenant/ledger-store.ts";
 import { heldWithdrawalRules } from "../../../store/tenant/policy-store.ts";
-import { askedSince } from "../../../store/tenant/withdrawal-store.ts";
+import { askedSince, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
 import type { TenantContext } from "../context.ts";
 import type { WithdrawalIntent } from "./intent.ts";
 
@@ -41,4 +41,17 @@ export function judgeIntent(c: TenantContext, intent: WithdrawalIntent): Verdict
     return refuse("insufficient_funds", `${has} ${asset.symbol} is available, ${wants} was asked for.`);
   }
   return { ok: true, needsApproval: verdict.needsApproval };
+}
+
+/**
+ * Whether something that is reserved already may be signed under what holds now: rules may have become stricter,
+ * and a deposit of the account may have been taken back. The day's limit has counted it already.
+ */
+export function mayStillBePaid(c: TenantContext, row: WithdrawalRow): boolean {
+  if (hasDebt(c.db, row.account)) return false;
+  const { network, asset, destination } = row;
+  const rules = rulesAt(heldWithdrawalRules(c.db), c.now());
+  const amountUnits = unitsFromText(row.amountUnits);
+  const verdict = judge(rules, { network, asset, destination, amountUnits, lastDayUnits: 0n });
+  return verdict.ok || verdict.reason === "per_day";
 }

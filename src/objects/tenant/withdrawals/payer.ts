@@ -1,80 +1,146 @@
-/** One hot wallet while it is being driven: its rows, its signer, its providers, and what they said last. */
+/** One hot wallet while it is being driven: its rows, its signer, its providers, and what they say together. */
 
-import { transferCall } from "../../../chains/evm/intent.ts";
-import type { Call, PayoutNode, Signer } from "../../../chains/payout.ts";
-import { unitsFromText } from "../../../core/amount.ts";
-import type { FeeQuote } from "../../../core/fees.ts";
+import { gasLimitFor, transferCall } from "../../../chains/evm/intent.ts";
+import type { Call, GasEstimate, PayoutNode, Signer } from "../../../chains/payout.ts";
+import { larger, unitsFromText } from "../../../core/amount.ts";
+import { capFor, type FeeQuote, perGasNow } from "../../../core/fees.ts";
 import type { NetworkSettings } from "../../../core/network.ts";
-import { NATIVE } from "../../../core/transfer.ts";
 import { type AgreedLook, agree, quorumOf } from "../../../core/wallet-look.ts";
-import { attemptsOf, openSlots } from "../../../store/tenant/slot-store.ts";
-import { insertWallet, type WalletRow, walletRow } from "../../../store/tenant/wallet-store.ts";
-import type { WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
+import { attemptsOf, openSlots, type SlotRow } from "../../../store/tenant/slot-store.ts";
+import { changeWallet, insertWallet, type WalletRow, walletRow } from "../../../store/tenant/wallet-store.ts";
+import { changeWithdrawal, type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import { soon } from "../../soon.ts";
 import type { TenantContext } from "../context.ts";
 import { scannerOf } from "../peers.ts";
 import { payoutNodes, signerOf, walletAddress } from "./signing.ts";
 
 const SCANNER_DEADLINE_MS = 5_000;
+/** Receipts asked for in one look: with what else is asked, one batch, which one backend answers. */
+const MAX_HASHES = 90;
 
 export interface Payer {
   readonly c: TenantContext;
   readonly tenantId: string;
   readonly network: NetworkSettings;
   readonly sender: string;
-  readonly signer: Signer;
+  /** Null: this wallet is no longer the one in use. What it sent is followed, and nothing new is signed. */
+  readonly signer: Signer | null;
   readonly nodes: readonly PayoutNode[];
 }
 
 /** Null when the network is switched off. */
-export function payerOf(c: TenantContext, tenantId: string, networkId: string): Payer | null {
+export function payerOf(c: TenantContext, tenantId: string, networkId: string, sender?: string): Payer | null {
   const network = c.settings.networks.get(networkId)?.settings;
   if (network === undefined) return null;
-  const sender = walletAddress(c, tenantId, networkId);
-  const signer = signerOf(c, tenantId, networkId);
-  return { c, tenantId, network, sender, signer, nodes: payoutNodes(c, networkId) };
+  const current = walletAddress(c, tenantId, networkId);
+  const signer = sender === undefined || sender === current ? signerOf(c, tenantId, networkId) : null;
+  return { c, tenantId, network, sender: sender ?? current, signer, nodes: payoutNodes(c, networkId) };
 }
 
 export function walletOf({ c, network, sender }: Payer): WalletRow {
   return walletRow(c.db, network.id, sender) ?? insertWallet(c.db, network.id, sender);
 }
 
-/** What enough providers say about the wallet and everything open in it; null when too few answer. */
+export function withdrawalOf({ c }: Payer, slot: SlotRow): WithdrawalRow | undefined {
+  return slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
+}
+
+/** A person in charge stays in charge: their turn is not taken from them by a lesser wait. */
+export function setWaiting(payer: Payer, slot: SlotRow, waitingFor: string | null): void {
+  const row = withdrawalOf(payer, slot);
+  if (row === undefined || row.state === "manual_review" || row.waitingFor === waitingFor) return;
+  changeWithdrawal(payer.c.db, row.id, { waitingFor });
+}
+
+/** Nothing more is signed or sent from this wallet until a person has looked. The first incident is the one shown. */
+export function stopWallet(payer: Payer, incident: string): void {
+  const { c, network, sender } = payer;
+  console.error(JSON.stringify({ at: "withdrawals", network: network.id, sender, incident }));
+  if (walletOf(payer).status === "stopped") return;
+  changeWallet(c.db, { network: network.id, sender }, { status: "stopped", incident });
+}
+
+/**
+ * What enough providers say about the wallet and what is open in it; null when too few answer. Of what is mined
+ * only the block is asked for, until it is replaced, deep enough, or final: then its receipt says the rest.
+ */
 export async function lookAt(payer: Payer): Promise<AgreedLook | null> {
-  const { c, network, sender, nodes } = payer;
-  const hashes = hashesOf(payer);
+  const { c, network, sender } = payer;
   const open = openSlots(c.db, network.id, sender);
   const heights = [...new Set(open.flatMap(({ minedHeight }) => minedHeight ?? []))];
+  const first = await ask(
+    payer,
+    open.filter(({ minedTxId }) => minedTxId === null),
+    heights,
+  );
+  if (first === null) return null;
+  const toRead = open.filter(
+    ({ minedHeight, minedBlockHash }) =>
+      minedHeight !== null &&
+      (minedHeight <= first.finalHeight ||
+        first.isReplaced(minedHeight, minedBlockHash ?? "") ||
+        (network.finality === "depth" && first.head - minedHeight + 1 >= network.confirmations)),
+  );
+  const unread = toRead.filter((slot) => withdrawalOf(payer, slot)?.state !== "confirmed" || isSettling(slot, first));
+  return unread.length === 0 ? first : ask(payer, [...open.filter(isUnmined), ...unread], heights);
+}
+
+function isUnmined({ minedTxId }: SlotRow): boolean {
+  return minedTxId === null;
+}
+
+/** Confirmed by its depth: only its end, or its block's, is news. */
+function isSettling({ minedHeight, minedBlockHash }: SlotRow, look: AgreedLook): boolean {
+  if (minedHeight === null) return true;
+  return minedHeight <= look.finalHeight || look.isReplaced(minedHeight, minedBlockHash ?? "");
+}
+
+async function ask(payer: Payer, slots: readonly SlotRow[], heights: readonly number[]): Promise<AgreedLook | null> {
+  const { c, sender, nodes } = payer;
+  const hashes: string[] = [];
+  // Lowest nonces first: what is left out is asked for once they are done.
+  for (const slot of slots) {
+    const own = attemptsOf(c.db, slot).map(({ txId }) => txId);
+    if (hashes.length + own.length <= MAX_HASHES) hashes.push(...own);
+  }
   const answers = await Promise.allSettled(nodes.map((node) => node.look({ sender, hashes, heights })));
   for (const [i, answer] of answers.entries()) {
     if (answer.status === "rejected") logProvider(payer, "look", nodes[i]?.name, answer.reason);
   }
-  // A hash that nobody was asked for would look like one that nobody has.
-  const asked = new Set(hashes);
-  if (!hashesOf(payer).every((hash) => asked.has(hash))) return null;
   const looks = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-  return agree(looks, nodes.length);
+  return agree(looks, nodes.length, new Set(hashes));
 }
 
-/** Of everything that was signed for open nonces. */
-function hashesOf({ c, network, sender }: Payer): string[] {
-  return openSlots(c.db, network.id, sender).flatMap((slot) => attemptsOf(c.db, slot).map(({ txId }) => txId));
-}
-
-/** The highest of what enough providers ask for gas; null when too few answer. */
+/** What gas costs; of two or more quotes the second highest, so that no provider decides alone upwards. */
 export async function quoteOf(payer: Payer): Promise<FeeQuote | null> {
   const answers = await Promise.allSettled(payer.nodes.map((node) => node.quote()));
   const quotes = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   for (const [i, answer] of answers.entries()) {
     if (answer.status === "rejected") logProvider(payer, "fees", payer.nodes[i]?.name, answer.reason);
   }
-  // One provider that asks too much must not decide alone: of two or more, the second highest counts.
-  quotes.sort((a, b) => Number(perGas(b) - perGas(a)));
+  quotes.sort((a, b) => Number(perGasNow(b) - perGasNow(a)));
   return quotes[Math.min(quorumOf(payer.nodes.length), quotes.length) - 1] ?? null;
 }
 
-function perGas(quote: FeeQuote): bigint {
-  return quote.kind === "legacy" ? quote.gasPrice : quote.baseFee + quote.priorityFee;
+/** What a call needs as providers estimate it, or why it would fail; null: nobody can tell now. */
+export async function estimateOf(
+  payer: Payer,
+  call: Call,
+): Promise<GasEstimate | { ok: "too_much"; gas: bigint } | null> {
+  const answers = await Promise.allSettled(payer.nodes.map((node) => node.estimate(call)));
+  const reverts: Extract<GasEstimate, { ok: false }>[] = [];
+  const within: bigint[] = [];
+  const beyond: bigint[] = [];
+  for (const [i, answer] of answers.entries()) {
+    if (answer.status === "rejected") logProvider(payer, "estimate", payer.nodes[i]?.name, answer.reason);
+    else if (!answer.value.ok) reverts.push(answer.value);
+    else (gasLimitFor(answer.value.gas) === null ? beyond : within).push(answer.value.gas);
+  }
+  const quorum = quorumOf(payer.nodes.length);
+  // Who says that it works is believed alone: at worst it fails on the chain. That it cannot work needs more.
+  if (within.length > 0) return { ok: true, gas: within.reduce(larger) };
+  if (reverts.length >= quorum) return reverts[0] ?? null;
+  return beyond.length >= quorum ? { ok: "too_much", gas: beyond.reduce(larger) } : null;
 }
 
 /** Whether the network may be paid out on: its chain is not in dispute. Who cannot say holds payments back. */
@@ -89,8 +155,12 @@ export async function isHalted({ c, network }: Payer): Promise<boolean> {
 
 /** The call that pays a withdrawal. */
 export function callOf({ sender }: Pick<Payer, "sender">, row: WithdrawalRow): Call {
-  const asset = row.asset === NATIVE ? NATIVE : row.asset;
-  return transferCall(asset, sender, row.destination, unitsFromText(row.amountUnits));
+  return transferCall(row.asset, sender, row.destination, unitsFromText(row.amountUnits));
+}
+
+/** Wei. */
+export function capOf({ network }: Pick<Payer, "network">, kind: Parameters<typeof capFor>[0]): bigint {
+  return capFor(kind, BigInt(Math.round(network.payout.maxFeeGwei * 1e9)));
 }
 
 export function logProvider(payer: Payer, call: string, node: string | undefined, error: unknown): void {

@@ -13,16 +13,14 @@ import {
   type SlotRow,
 } from "../../../store/tenant/slot-store.ts";
 import { count } from "../../../store/tenant/wallet-store.ts";
-import { withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import { WithdrawalCommit } from "./commit.ts";
-import { logProvider, type Payer, walletOf } from "./payer.ts";
-import { setWaiting, stopWallet } from "./sign.ts";
+import { logProvider, type Payer, setWaiting, stopWallet, walletOf, withdrawalOf } from "./payer.ts";
 
 /** The same bytes go out again after so long, as long as they are not mined: pools forget. */
 const RESEND_MS = 30_000;
 
 /** @returns how many events were written */
-export async function sendSlots(payer: Payer): Promise<number> {
+export async function sendSlots(payer: Payer, head: number): Promise<number> {
   const { c, network, sender } = payer;
   let written = 0;
   for (const slot of openSlots(c.db, network.id, sender)) {
@@ -30,15 +28,15 @@ export async function sendSlots(payer: Payer): Promise<number> {
     const attempt = attemptsOf(c.db, slot).at(-1);
     if (attempt === undefined || slot.minedTxId !== null) continue;
     if (attempt.lastSentAt !== null && c.now() - attempt.lastSentAt < RESEND_MS) continue;
-    written += await sendOne(payer, slot, attempt);
+    written += await sendOne(payer, slot, attempt, head);
   }
   return written;
 }
 
-async function sendOne(payer: Payer, slot: SlotRow, attempt: AttemptRow): Promise<number> {
+async function sendOne(payer: Payer, slot: SlotRow, attempt: AttemptRow, head: number): Promise<number> {
   const { c, nodes } = payer;
   // Written down before the bytes leave: what has perhaps been sent is known to have been.
-  noteSend(c.db, attempt, c.now());
+  noteSend(c.db, attempt, c.now(), head);
   if (attempt.sends > 0) count(c.db, "repeated_broadcasts");
   await c.storage.sync();
   const replies = await Promise.all(nodes.map((node) => node.send(attempt.raw)));
@@ -54,7 +52,7 @@ async function sendOne(payer: Payer, slot: SlotRow, attempt: AttemptRow): Promis
 function takeAnswer(payer: Payer, slot: SlotRow, attempt: AttemptRow, meaning: SendMeaning): number {
   const { c, tenantId } = payer;
   noteOutcome(c.db, attempt, meaning);
-  const row = slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
+  const row = withdrawalOf(payer, slot);
   const commit = new WithdrawalCommit(c, tenantId);
   switch (meaning) {
     case "accepted":

@@ -5,9 +5,11 @@
 
 import { burnCall, gasLimitFor } from "../../../chains/evm/intent.ts";
 import { readSigned } from "../../../chains/evm/signed-transaction.ts";
-import { type Intent, type SignedTransaction, SignerFault } from "../../../chains/payout.ts";
+import { type Call, type Intent, type SignedTransaction, type Signer, SignerFault } from "../../../chains/payout.ts";
+import { larger } from "../../../core/amount.ts";
 import { type FeeQuote, type Fees, firstFees, mostPerGas, replacementFees } from "../../../core/fees.ts";
 import type { AgreedLook } from "../../../core/wallet-look.ts";
+import { isOpen } from "../../../core/withdrawal.ts";
 import {
   type AttemptRow,
   attemptsOf,
@@ -17,24 +19,34 @@ import {
   type SlotRow,
   slotAt,
 } from "../../../store/tenant/slot-store.ts";
-import { changeWallet } from "../../../store/tenant/wallet-store.ts";
-import { changeWithdrawal, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
-import { capOf } from "./allocate.ts";
-import { callOf, logProvider, type Payer, walletOf } from "./payer.ts";
+import { changeWithdrawal } from "../../../store/tenant/withdrawal-store.ts";
+import {
+  callOf,
+  capOf,
+  estimateOf,
+  logProvider,
+  type Payer,
+  setWaiting,
+  stopWallet,
+  walletOf,
+  withdrawalOf,
+} from "./payer.ts";
 
-/** Of one nonce. Each one offers an eighth more, so the tenth offers nearly three times what the first did. */
-export const MAX_ATTEMPTS = 24;
+/** Of one nonce and kind. Each one offers an eighth more, so the last offers nearly four times what the first did. */
+export const MAX_ATTEMPTS = 12;
+/** Answers that call for another attempt are heeded so often. */
+const REPLACE_PAUSE_MS = 3_000;
 /** Some rollups charge for data in gas: a transfer of nothing may need more than 21,000. */
 const BURN_GAS = 21_000n;
 
-export async function signSlots(payer: Payer, look: AgreedLook, quote: FeeQuote): Promise<void> {
+export async function signSlots(payer: Payer, signer: Signer, look: AgreedLook, quote: FeeQuote): Promise<void> {
   for (const slot of openSlots(payer.c.db, payer.network.id, payer.sender)) {
     if (walletOf(payer).status === "stopped") return;
     const attempts = attemptsOf(payer.c.db, slot);
     const kind = wanted(payer, slot, attempts, look);
     if (kind === null) continue;
     try {
-      await signOne(payer, slot, attempts, kind, look, quote);
+      await signOne(payer, signer, { slot, attempts, kind, look, quote });
     } catch (error) {
       if (!(error instanceof SignerFault)) throw error;
       logProvider(payer, "sign", undefined, error);
@@ -45,24 +57,22 @@ export async function signSlots(payer: Payer, look: AgreedLook, quote: FeeQuote)
   }
 }
 
+type Kind = AttemptRow["kind"];
+
 /** What the next attempt of a nonce shall do, or null when none is needed now. */
-function wanted(
-  payer: Payer,
-  slot: SlotRow,
-  attempts: readonly AttemptRow[],
-  look: AgreedLook,
-): "payment" | "burn" | null {
-  if (slot.claimed === 0 || slot.minedTxId !== null || attempts.length >= MAX_ATTEMPTS) return null;
+function wanted(payer: Payer, slot: SlotRow, attempts: readonly AttemptRow[], look: AgreedLook): Kind | null {
+  if (slot.claimed === 0 || slot.minedTxId !== null) return null;
+  const kind = kindWanted(payer, slot, attempts);
+  if (kind === null || attempts.filter((attempt) => attempt.kind === kind).length >= MAX_ATTEMPTS) return null;
   const last = attempts.at(-1);
-  const kind = slot.burn === 1 ? "burn" : "payment";
-  if (last === undefined || (kind === "burn" && last.kind !== "burn")) return kind;
-  if (slot.speedUp === 1) return kind;
+  if (last === undefined || last.kind !== kind || slot.speedUp === 1) return kind;
+  const isRested = payer.c.now() - last.signedAt >= REPLACE_PAUSE_MS;
   switch (last.outcome) {
     case "fee_too_low":
     case "wrong_gas_limit":
-      return kind;
+      return isRested ? kind : null;
     case "replacement_underpriced":
-      return attempts.length > 1 ? kind : null;
+      return isRested && attempts.length > 1 ? kind : null;
     case "accepted":
     case "already_known":
     case "unknown": {
@@ -76,23 +86,35 @@ function wanted(
   }
 }
 
-async function signOne(
-  payer: Payer,
-  slot: SlotRow,
-  attempts: readonly AttemptRow[],
-  kind: "payment" | "burn",
-  look: AgreedLook,
-  quote: FeeQuote,
-): Promise<void> {
+/** A payment is signed only while its withdrawal is open. A nonce whose payment nobody wants is still to be used up. */
+function kindWanted(payer: Payer, slot: SlotRow, attempts: readonly AttemptRow[]): Kind | null {
+  if (slot.burn === 1) return "burn";
+  const row = withdrawalOf(payer, slot);
+  if (row !== undefined && isOpen(row.state)) return "payment";
+  // A person took what was sent for the payment: it goes on being sent, and nothing is put in its place.
+  return attempts.length === 0 ? "burn" : null;
+}
+
+interface Wanted {
+  readonly slot: SlotRow;
+  readonly attempts: readonly AttemptRow[];
+  readonly kind: Kind;
+  readonly look: AgreedLook;
+  readonly quote: FeeQuote;
+}
+
+async function signOne(payer: Payer, signer: Signer, wanted: Wanted): Promise<void> {
+  const { slot, attempts, kind, look, quote } = wanted;
   const earlier = attempts.map(feesOf);
-  const price = earlier.length === 0 ? firstFees(quote, capOf(payer)) : replacementFees(earlier, quote, capOf(payer));
+  const cap = capOf(payer, kind === "burn" ? "burn" : earlier.length === 0 ? "first" : "replacement");
+  const price = earlier.length === 0 ? firstFees(quote, cap) : replacementFees(earlier, quote, cap);
   if (!price.ok) {
     setWaiting(payer, slot, "lower_fee");
     return;
   }
-  const intent = await intentOf(payer, slot, attempts, kind, price.fees);
+  const intent = await intentOf(payer, wanted, price.fees);
   if (intent === null) return;
-  const answer = await payer.signer.sign(intent);
+  const answer = await signer.sign(intent);
   const read = await readSigned(answer, intent);
   if (!read.ok) {
     stopWallet(payer, `the signer did not sign what was asked for nonce ${slot.nonce}: ${read.problem}`);
@@ -102,38 +124,31 @@ async function signOne(
   store(payer, slot, attempts, { kind, intent, signed: read.signed, head: look.head });
 }
 
-async function intentOf(
-  payer: Payer,
-  slot: SlotRow,
-  attempts: readonly AttemptRow[],
-  kind: "payment" | "burn",
-  fees: Fees,
-): Promise<Intent | null> {
-  const { c, network, sender } = payer;
+async function intentOf(payer: Payer, { slot, attempts, kind }: Wanted, fees: Fees): Promise<Intent | null> {
+  const { network, sender } = payer;
   const base = { chainId: network.chainId, nonce: slot.nonce, fees };
-  const row = slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
   if (kind === "burn") {
-    const gas = await gasOf(payer, burnCall(sender));
-    return { ...base, ...burnCall(sender), gasLimit: gas ?? BURN_GAS };
+    const call = burnCall(sender);
+    return { ...base, ...call, gasLimit: (await gasOf(payer, call)) ?? BURN_GAS };
   }
+  const row = withdrawalOf(payer, slot);
   if (row === undefined || slot.gasLimit === null) throw new Error(`nonce ${slot.nonce} of ${sender} pays nothing`);
   const call = callOf(payer, row);
-  const isWrong = attempts.at(-1)?.outcome === "wrong_gas_limit";
-  const gas = isWrong ? await gasOf(payer, call) : BigInt(slot.gasLimit);
-  return gas === null ? null : { ...base, ...call, gasLimit: gas };
+  // What was once too little is not tried again.
+  const least = [BigInt(slot.gasLimit), ...attempts.map(({ gasLimit }) => BigInt(gasLimit))].reduce(larger);
+  const isKnown = least > 0n && attempts.at(-1)?.outcome !== "wrong_gas_limit";
+  const estimated = isKnown ? 0n : await gasOf(payer, call);
+  return estimated === null ? null : { ...base, ...call, gasLimit: larger(least, estimated) };
 }
 
-/** The most that any provider says, with room; null when none says. */
-async function gasOf(payer: Payer, call: ReturnType<typeof burnCall>): Promise<bigint | null> {
-  const answers = await Promise.allSettled(payer.nodes.map((node) => node.estimate(call)));
-  const gas = answers.flatMap((answer) =>
-    answer.status === "fulfilled" && answer.value.ok ? [gasLimitFor(answer.value.gas)] : [],
-  );
-  return gas.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null);
+/** As estimated, with room; null when nobody can tell. */
+async function gasOf(payer: Payer, call: Call): Promise<bigint | null> {
+  const estimate = await estimateOf(payer, call);
+  return estimate?.ok === true ? gasLimitFor(estimate.gas) : null;
 }
 
 interface NewAttempt {
-  readonly kind: "payment" | "burn";
+  readonly kind: Kind;
   readonly intent: Intent;
   readonly signed: SignedTransaction;
   readonly head: number;
@@ -149,9 +164,9 @@ function store(payer: Payer, slot: SlotRow, attempts: readonly AttemptRow[], mad
       now !== undefined &&
       now.status === "open" &&
       now.minedTxId === null &&
-      now.burn === slot.burn &&
-      attemptsOf(c.db, slot).length === attempts.length;
-    // A legacy transaction with the same numbers has the same bytes: it is there already.
+      attemptsOf(c.db, slot).length === attempts.length &&
+      kindWanted(payer, now, attempts) === kind;
+    // The same numbers have the same bytes: they are there already.
     if (!isSame || attempts.some(({ txId }) => txId === signed.txId)) return;
     insertAttempt(c.db, {
       network: slot.network,
@@ -183,17 +198,4 @@ function feesOf(attempt: AttemptRow): Fees {
   return attempt.tipPerGas === null
     ? { kind: "legacy", gasPrice: most }
     : { kind: "eip1559", maxFeePerGas: most, maxPriorityFeePerGas: BigInt(attempt.tipPerGas) };
-}
-
-/** A person in charge stays in charge: their turn is not taken from them by a lesser wait. */
-export function setWaiting({ c }: Payer, slot: SlotRow, waitingFor: string | null): void {
-  if (slot.withdrawalId === null) return;
-  const row = withdrawalById(c.db, slot.withdrawalId);
-  if (row === undefined || row.state === "manual_review" || row.waitingFor === waitingFor) return;
-  changeWithdrawal(c.db, row.id, { waitingFor });
-}
-
-export function stopWallet({ c, network, sender }: Payer, incident: string): void {
-  changeWallet(c.db, { network: network.id, sender }, { status: "stopped", incident });
-  console.error(JSON.stringify({ at: "withdrawals", network: network.id, sender, incident }));
 }

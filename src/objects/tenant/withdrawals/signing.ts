@@ -2,9 +2,10 @@
 
 import { deriveSigner } from "../../../chains/evm/derived-signer.ts";
 import { remoteSigner } from "../../../chains/evm/remote-signer.ts";
-import type { PayoutNode, Signer } from "../../../chains/payout.ts";
+import { type PayoutNode, type Signer, SignerFault } from "../../../chains/payout.ts";
 import { createPayoutNodes } from "../../../chains/payout-nodes.ts";
 import { type SignerRow, signerRow } from "../../../store/tenant/wallet-store.ts";
+import { checkTarget } from "../../../webhooks/target.ts";
 import type { TenantContext } from "../context.ts";
 
 const NODE_TIMEOUT_MS = 10_000;
@@ -18,7 +19,7 @@ export function signerOf(c: TenantContext, tenantId: string, network: string): S
   const choice = row === undefined ? "derived" : JSON.stringify([row.url, row.address, row.token]);
   const known = c.payers.signers.get(network);
   if (known?.choice === choice) return known.signer;
-  const signer = row === undefined ? deriveSigner(c.settings.walletSeed, tenantId, { id: network }) : remote(row);
+  const signer = row === undefined ? deriveSigner(c.settings.walletSeed, tenantId, { id: network }) : remote(c, row);
   c.payers.signers.set(network, { choice, signer });
   return signer;
 }
@@ -39,6 +40,12 @@ export function payoutNodes(c: TenantContext, network: string): readonly PayoutN
   return nodes;
 }
 
-function remote({ url, address, token }: SignerRow): Signer {
-  return remoteSigner({ url, address, token, fetch: send, timeoutMs: SIGNER_TIMEOUT_MS });
+export function remote(c: TenantContext, { url, address, token }: Omit<SignerRow, "network">): Signer {
+  // Checked whenever it is made, as webhooks are: what was allowed for local work is not allowed for ever.
+  const target = checkTarget(url, { allowLocal: c.settings.allowLocalWebhooks });
+  if (target.ok) return remoteSigner({ url, address, token, fetch: send, timeoutMs: SIGNER_TIMEOUT_MS });
+  const refused = async () => {
+    throw new SignerFault(`the signer's URL is refused: ${target.detail}`, false);
+  };
+  return { address, sign: refused };
 }

@@ -1,18 +1,23 @@
 /** The tenant's hot wallets as people see them, who signs for them, and how a stopped one goes on. */
 
 import { deriveSigner } from "../../../chains/evm/derived-signer.ts";
+import { burnCall } from "../../../chains/evm/intent.ts";
+import { readSigned } from "../../../chains/evm/signed-transaction.ts";
+import { type Intent, SignerFault } from "../../../chains/payout.ts";
 import { parseAddress } from "../../../core/address.ts";
 import { formatAmount } from "../../../core/amount.ts";
-import { refuse } from "../../../core/refusal.ts";
+import type { NetworkSettings } from "../../../core/network.ts";
+import { type Outcome, refuse } from "../../../core/refusal.ts";
 import { NATIVE } from "../../../core/transfer.ts";
 import type { Page, WalletView } from "../../../core/views.ts";
 import { bindKey, useOfKey } from "../../../store/tenant/key-store.ts";
-import { openSlots } from "../../../store/tenant/slot-store.ts";
+import { attemptsOf, changeSlot, openSlots } from "../../../store/tenant/slot-store.ts";
 import {
   changeWallet,
   insertWallet,
   putSigner,
   removeSigner,
+  type SignerRow,
   signerRow,
   walletRow,
 } from "../../../store/tenant/wallet-store.ts";
@@ -21,7 +26,11 @@ import type { Idempotency, SignerChoice } from "../../api.ts";
 import { unknownNetwork } from "../addresses.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import { allAssets, type TenantContext } from "../context.ts";
-import { payoutNodes, walletAddress } from "./signing.ts";
+import { payoutNodes, remote, walletAddress } from "./signing.ts";
+
+/** EIP-2681 allows it, and no wallet gets there. */
+const UNREACHABLE_NONCE = 2 ** 52;
+const PROOF_FEES = { kind: "eip1559", maxFeePerGas: 1n, maxPriorityFeePerGas: 1n } as const;
 
 export async function listWallets(c: TenantContext, tenantId: string): Promise<Done<Page<WalletView>>> {
   const networks = [...c.settings.networks.keys()];
@@ -29,43 +38,62 @@ export async function listWallets(c: TenantContext, tenantId: string): Promise<D
   return { ok: true, value: { data, next_cursor: null } };
 }
 
-export async function chooseSigner(
+/** In the wallet's own turn: nothing is signed by one while the other is put in its place. */
+export function chooseSigner(
   c: TenantContext,
   tenantId: string,
-  networkId: string,
+  network: string,
   choice: SignerChoice,
 ): Promise<Done<WalletView>> {
-  const network = c.settings.networks.get(networkId)?.settings;
-  if (network === undefined) return unknownNetwork(networkId);
-  if (choice.type === "remote") {
-    const target = checkTarget(choice.url, { allowLocal: c.settings.allowLocalWebhooks });
-    if (!target.ok)
-      return refuse("invalid_fields", "The signer's URL is refused.", {
-        errors: [{ path: "url", message: target.detail }],
-      });
-    const parsed = parseAddress(network.family, choice.address);
-    if (!parsed.ok) {
-      return refuse("invalid_fields", "The signer's address is refused.", {
-        errors: [{ path: "address", message: `not an address of the ${network.family} family` }],
-      });
-    }
-    const busy = busyWallet(c, tenantId, networkId, parsed.address);
-    if (busy !== null) return busy;
-    const { url, token } = choice;
-    c.storage.transactionSync(() => {
-      putSigner(c.db, { network: networkId, url, address: parsed.address, token });
-      lookAgain(c, tenantId, networkId);
-    });
-  } else {
-    const derived = deriveSigner(c.settings.walletSeed, tenantId, { id: networkId });
-    const busy = busyWallet(c, tenantId, networkId, derived.address);
+  return c.turns.take(`wallet/${network}`, async () => {
+    const settings = c.settings.networks.get(network)?.settings;
+    if (settings === undefined) return unknownNetwork(network);
+    const row = choice.type === "derived" ? null : await provenSigner(c, settings, choice);
+    if (row !== null && !row.ok) return row;
+    const next =
+      row === null ? deriveSigner(c.settings.walletSeed, tenantId, { id: network }).address : row.value.address;
+    const busy = busyWallet(c, tenantId, network, next);
     if (busy !== null) return busy;
     c.storage.transactionSync(() => {
-      removeSigner(c.db, networkId);
-      lookAgain(c, tenantId, networkId);
+      if (row === null) removeSigner(c.db, network);
+      else putSigner(c.db, row.value);
+      lookAgain(c, tenantId, network);
     });
+    return { ok: true, value: await viewOf(c, tenantId, network) };
+  });
+}
+
+/**
+ * A signer shows that it has the key before it is believed: otherwise anybody could name somebody else's
+ * wallet, and use up its nonces here. It signs a transfer of nothing at a nonce that no wallet ever reaches.
+ */
+async function provenSigner(
+  c: TenantContext,
+  network: NetworkSettings,
+  { url, address: text, token }: Extract<SignerChoice, { type: "remote" }>,
+): Promise<Outcome<SignerRow>> {
+  const no = (path: string, message: string) =>
+    refuse("invalid_fields", `The signer's ${path} is refused.`, { errors: [{ path, message }] });
+  const target = checkTarget(url, { allowLocal: c.settings.allowLocalWebhooks });
+  if (!target.ok) return no("url", target.detail);
+  const parsed = parseAddress(network.family, text);
+  if (!parsed.ok) return no("address", `not an address of the ${network.family} family`);
+  const { address } = parsed;
+  const intent: Intent = {
+    ...burnCall(address),
+    chainId: network.chainId,
+    nonce: UNREACHABLE_NONCE,
+    gasLimit: 21_000n,
+    fees: network.payout.feeModel === "legacy" ? { kind: "legacy", gasPrice: 1n } : PROOF_FEES,
+  };
+  try {
+    const read = await readSigned(await remote(c, { url, address, token }).sign(intent), intent);
+    return read.ok ? { ok: true, value: { network: network.id, url, address, token } } : no("url", read.problem);
+  } catch (error) {
+    if (error instanceof SignerFault)
+      return no("url", `it did not sign a transaction to prove its key: ${error.message}`);
+    throw error;
   }
-  return { ok: true, value: await viewOf(c, tenantId, networkId) };
 }
 
 /** Another address only when nothing is in flight from the present one: its nonces would be followed by nobody. */
@@ -91,6 +119,11 @@ export async function resumeWallet(
     c.storage.transactionSync(() => {
       lookAgain(c, tenantId, network);
       changeWallet(c.db, { network, sender }, { status: "active", incident: null });
+      // What stopped it is tried again with more, not with the same.
+      for (const slot of openSlots(c.db, network, sender)) {
+        const isHeld = attemptsOf(c.db, slot).at(-1)?.outcome === "replacement_underpriced";
+        if (isHeld) changeSlot(c.db, slot, { speedUp: 1 });
+      }
       bindKey(c.db, idempotency, `${network}/${sender}`);
     });
   }

@@ -108,4 +108,5 @@ CREATE UNIQUE INDEX `withdrawals_key` ON `withdrawals` (`idempotency_key`,`accou
 CREATE INDEX `withdrawals_account` ON `withdrawals` (`account`);--> statement-breakpoint
 CREATE INDEX `withdrawals_external` ON `withdrawals` (`external_id`) WHERE external_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `withdrawals_open` ON `withdrawals` (`network`,`state`) WHERE state NOT IN ('confirmed', 'failed', 'cancelled', 'rejected');--> statement-breakpoint
-CREATE INDEX `withdrawals_recent` ON `withdrawals` (`asset`,`network`,`created_at`);
+CREATE INDEX `withdrawals_recent` ON `withdrawals` (`asset`,`network`,`created_at`);--> statement-breakpoint
+ALTER TABLE `api_keys` ADD `origin_id` text;

@@ -4,13 +4,12 @@
  * whatever block it is mined; a block keeps its hash in whatever fork it stands.
  */
 
-import { vi } from "vitest";
 import { bloomOf, EMPTY_BLOOM, joinBlooms } from "../../src/chains/evm/bloom.ts";
 import { receiptsRoot } from "../../src/chains/evm/receipts-root.ts";
 import { parseReceipt } from "../../src/chains/evm/records.ts";
 import { TRANSFER_TOPIC } from "../../src/core/transfer-log.ts";
 
-type Json = Record<string, unknown>;
+export type Json = Record<string, unknown>;
 
 export interface Tx {
   readonly hash: string;
@@ -20,6 +19,13 @@ export interface Tx {
   readonly status: 0 | 1;
   /** Calls below the transaction's own. */
   readonly calls: readonly { readonly to: string; readonly value: bigint }[];
+  /** Absent: a stranger's, about whom nothing else is known. */
+  readonly sent?: {
+    readonly from: string;
+    readonly nonce: number;
+    readonly gasUsed: bigint;
+    readonly gasPrice: bigint;
+  };
 }
 
 export interface Block {
@@ -37,14 +43,21 @@ export const STRANGER = `0x${"5e".repeat(20)}`;
 const EMPTY_ROOT = receiptsRoot([]);
 const SECONDS_PER_BLOCK = 12;
 const FIRST_TIMESTAMP = 1_700_000_000;
+const REACHED_WITHIN_MS = 1_000;
 
 let counter = 0;
 /** A number nobody had before, as hex of so many bytes. */
 function fresh(bytes: number, prefix: string): string {
   return `0x${prefix}${(++counter).toString(16).padStart(bytes * 2 - prefix.length, "0")}`;
 }
-const quantity = (value: number | bigint) => `0x${value.toString(16)}`;
-const word = (hex: string) => `0x${hex.slice(2).padStart(64, "0")}`;
+
+/** Begins anew, for a run that must be the same as another one. */
+export function resetFresh(): void {
+  counter = 0;
+}
+
+export const quantity = (value: number | bigint) => `0x${value.toString(16)}`;
+export const word = (hex: string) => `0x${hex.slice(2).padStart(64, "0")}`;
 
 /** An address nobody had before, lower case. */
 export const newAddress = () => fresh(20, "ad");
@@ -130,7 +143,9 @@ export class ModelChain {
       const own = { ...place, transactionHash: tx.hash, transactionIndex: quantity(index) };
       const logs = tx.logs.map((log) => ({ ...own, ...log, logIndex: quantity(logIndex++), removed: false }));
       const gas = { type: "0x2", status: quantity(tx.status), cumulativeGasUsed: quantity(21_000 * (index + 1)) };
-      return { ...own, ...gas, logsBloom: bloomOf(logs), logs };
+      const { gasUsed = 21_000n, gasPrice = 1n } = tx.sent ?? {};
+      const fee = { gasUsed: quantity(gasUsed), effectiveGasPrice: quantity(gasPrice) };
+      return { ...own, ...gas, ...fee, logsBloom: bloomOf(logs), logs };
     });
     return {
       height,
@@ -145,7 +160,17 @@ export class ModelChain {
   }
 }
 
-type Fault = (params: readonly unknown[], honest: () => unknown) => unknown;
+export type Fault = (params: readonly unknown[], honest: () => unknown) => unknown;
+
+/** Thrown by a fault: an answer with this code. */
+export class RpcError extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
 
 /** One provider. What it shows is its chain, changed by whatever faults were set on it. */
 export class ModelNode {
@@ -194,31 +219,32 @@ export class ModelNode {
 
   #answer({ id, method, params }: RpcCall): Json {
     try {
-      const honest = () => this.#honest(method, params);
+      const honest = () => this.honest(method, params);
       const fault = this.#faults.get(method);
       return { jsonrpc: "2.0", id, result: fault === undefined ? honest() : fault(params, honest) };
     } catch (error) {
-      return { jsonrpc: "2.0", id, error: { code: -32000, message: error instanceof Error ? error.message : "" } };
+      const code = error instanceof RpcError ? error.code : -32000;
+      return { jsonrpc: "2.0", id, error: { code, message: error instanceof Error ? error.message : "" } };
     }
   }
 
-  #honest(method: string, params: readonly unknown[]): unknown {
+  protected honest(method: string, params: readonly unknown[]): unknown {
     const [first, second] = params;
     switch (method) {
       case "eth_chainId":
         return quantity(31_337);
       case "eth_getBlockByNumber":
-        return shown(this.#visible(this.#named(first)), second === true);
+        return shown(this.visible(this.#named(first)), second === true);
       case "eth_getBlockByHash":
-        return shown(this.#visible(this.chain.byHash(first)), second === true);
+        return shown(this.visible(this.chain.byHash(first)), second === true);
       case "eth_getBlockReceipts":
-        return this.#visible(this.chain.byHash(first))?.receipts ?? null;
+        return this.visible(this.chain.byHash(first))?.receipts ?? null;
       case "eth_getTransactionReceipt":
         return this.#receipt(first);
       case "eth_getLogs":
         return this.#logs(first as Json);
       case "debug_traceBlockByHash":
-        return this.#trace(this.#visible(this.chain.byHash(first)));
+        return this.#trace(this.visible(this.chain.byHash(first)));
       case "eth_call":
         return this.#call(first as { to: string; data: string }, second as { blockHash: string } | string);
       default:
@@ -232,7 +258,7 @@ export class ModelNode {
     return this.chain.at(Number(tag));
   }
 
-  #visible(block: Block | undefined): Block | undefined {
+  protected visible(block: Block | undefined): Block | undefined {
     return block !== undefined && block.height <= this.chain.head - this.lag ? block : undefined;
   }
 
@@ -245,7 +271,7 @@ export class ModelNode {
   }
 
   #logs(filter: Json): Json[] {
-    const named = filter.blockHash === undefined ? undefined : this.#visible(this.chain.byHash(filter.blockHash));
+    const named = filter.blockHash === undefined ? undefined : this.visible(this.chain.byHash(filter.blockHash));
     if (filter.blockHash !== undefined && named === undefined) throw new Error("unknown block");
     const from = named?.height ?? Number(filter.fromBlock);
     const to = named?.height ?? Math.min(Number(filter.toBlock), this.chain.head - this.lag);
@@ -259,7 +285,8 @@ export class ModelNode {
       const error = tx.status === 0 ? { error: "execution reverted" } : {};
       const frame = (from: string, to: string, value: bigint) => ({ type: "CALL", from, to, value: quantity(value) });
       const calls = tx.calls.map((call) => frame(tx.to, call.to, call.value));
-      return { txHash: tx.hash, result: { ...frame(STRANGER, tx.to, tx.value), ...error, calls } };
+      const from = tx.sent?.from ?? STRANGER;
+      return { txHash: tx.hash, result: { ...frame(from, tx.to, tx.value), ...error, calls } };
     });
   }
 
@@ -268,7 +295,7 @@ export class ModelNode {
     const token = this.tokens.get(to);
     if (token === undefined) return "0x";
     if (data.startsWith("0x70a08231")) {
-      const block = typeof at === "string" ? undefined : this.#visible(this.chain.byHash(at.blockHash));
+      const block = typeof at === "string" ? undefined : this.visible(this.chain.byHash(at.blockHash));
       if (block === undefined) throw new Error("header not found");
       const holder = word(`0x${data.slice(-40)}`);
       const logs = this.chain.logs(0, block.height).filter((log) => log.address === to);
@@ -310,9 +337,11 @@ export class Gate {
 
   /** Comes back when somebody waits at the gate. */
   async reached(): Promise<void> {
-    await vi.waitFor(() => {
-      if (!this.#waiting) throw new Error("nobody has come to the gate");
-    });
+    const deadline = Date.now() + REACHED_WITHIN_MS;
+    while (!this.#waiting) {
+      if (Date.now() > deadline) throw new Error("nobody has come to the gate");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
   }
 
   open(): void {
@@ -326,15 +355,6 @@ interface RpcCall {
   readonly params: readonly unknown[];
 }
 
-/** From now on fetch reaches these nodes, by URL, and nothing else. */
-export function serveNodes(nodes: Readonly<Record<string, ModelNode>>): void {
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
-    const node = nodes[new URL(String(input)).origin];
-    if (node === undefined || node.down) throw new TypeError("fetch failed");
-    return node.answer(String(init?.body));
-  });
-}
-
 /** A block as JSON-RPC gives it. */
 export function shown(block: Block | undefined, full: boolean): Json | null {
   if (block === undefined) return null;
@@ -345,9 +365,10 @@ export function shown(block: Block | undefined, full: boolean): Json | null {
           hash: tx.hash,
           blockHash: hash,
           transactionIndex: quantity(index),
-          from: STRANGER,
+          from: tx.sent?.from ?? STRANGER,
           to: tx.to,
           value: quantity(tx.value),
+          ...(tx.sent === undefined ? {} : { nonce: quantity(tx.sent.nonce) }),
         }
       : tx.hash,
   );

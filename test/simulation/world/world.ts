@@ -1,0 +1,224 @@
+/**
+ * The simulated world: one virtual clock, one queue of things that will happen, one source of chance. Nothing
+ * in it waits for anything real, so a seed always tells the same story.
+ *
+ * While a world runs, the timers, clocks and randomness of the process are the world's own. Each thing that
+ * happens runs until everything it set off waits for something else that will happen; then the objects' writes
+ * of that turn become durable.
+ */
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createHash } from "node:crypto";
+import { Dice } from "./dice.ts";
+
+/** What runs code in the world and may die: an instance of an object. */
+export interface Runner {
+  readonly name: string;
+  isDead: boolean;
+  /** Makes what it has written durable. */
+  flush(): void;
+}
+
+interface Happening {
+  readonly at: number;
+  readonly order: number;
+  readonly name: string;
+  readonly run: () => void;
+  cancelled: boolean;
+}
+
+const realImmediate = setImmediate;
+const STORY_LINES = 400;
+
+export class World {
+  readonly dice: Dice;
+  /** What `fetch` is while the world runs. */
+  fetch: typeof fetch = () => Promise.reject(new TypeError("fetch failed"));
+  /** Unix milliseconds. */
+  now: number;
+  /** How many things have happened. */
+  happened = 0;
+  readonly #queue: Happening[] = [];
+  readonly #hash = createHash("sha256");
+  readonly #story: string[] = [];
+  readonly #runner = new AsyncLocalStorage<Runner>();
+  readonly #runners = new Set<Runner>();
+  #order = 0;
+
+  constructor(seed: number) {
+    this.dice = new Dice(seed);
+    this.now = Date.UTC(2027, 0, 1) + (seed % 1_000) * 1_000;
+  }
+
+  /** The instance whose code is running, or undefined for the world's own people. */
+  get runner(): Runner | undefined {
+    return this.#runner.getStore();
+  }
+
+  as<T>(runner: Runner, run: () => T): T {
+    this.#runners.add(runner);
+    return this.#runner.run(runner, run);
+  }
+
+  forget(runner: Runner): void {
+    this.#runners.delete(runner);
+  }
+
+  /** Something happens in so many milliseconds. @returns how to call it off */
+  later(delayMs: number, name: string, run: () => void): () => void {
+    const happening = { at: this.now + Math.max(0, delayMs), order: this.#order++, name, run, cancelled: false };
+    push(this.#queue, happening);
+    return () => {
+      happening.cancelled = true;
+    };
+  }
+
+  /** A promise that is settled only while whoever waits for it lives. */
+  answer<T>(start: (resolve: (value: T) => void, reject: (error: unknown) => void) => void): Promise<T> {
+    const waiting = this.runner;
+    return new Promise<T>((resolve, reject) => {
+      start(
+        (value) => {
+          if (waiting?.isDead !== true) resolve(value);
+        },
+        (error) => {
+          if (waiting?.isDead !== true) reject(error);
+        },
+      );
+    });
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.answer((resolve) => this.later(ms, "sleep", () => resolve()));
+  }
+
+  /** Writes down what happened, for the hash of the run and the story of a failure. */
+  note(line: string): void {
+    this.#hash.update(`${this.now} ${line}\n`);
+    this.#story.push(`${String(this.now % 100_000_000).padStart(8, "0")} ${line}`);
+    if (this.#story.length > STORY_LINES) this.#story.shift();
+  }
+
+  get story(): readonly string[] {
+    return this.#story;
+  }
+
+  digest(): string {
+    return this.#hash.copy().digest("hex").slice(0, 16);
+  }
+
+  /** Lets things happen until `isOver` says so, or until nothing is left. @returns whether it was said */
+  async run(isOver: () => boolean, most: number): Promise<boolean> {
+    const restore = this.#takeOver();
+    try {
+      await this.#settle();
+      for (let i = 0; i < most; i++) {
+        if (isOver()) return true;
+        const next = pop(this.#queue);
+        if (next === undefined) return isOver();
+        if (next.cancelled) continue;
+        this.now = Math.max(this.now, next.at);
+        this.happened++;
+        next.run();
+        await this.#settle();
+      }
+      return isOver();
+    } finally {
+      restore();
+    }
+  }
+
+  /** Everything that can go on without anything else happening has gone on; the turn's writes are durable. */
+  async #settle(): Promise<void> {
+    await new Promise<void>((resolve) => realImmediate(resolve));
+    for (const runner of this.#runners) if (!runner.isDead) runner.flush();
+  }
+
+  #takeOver(): () => void {
+    const real = {
+      setTimeout: globalThis.setTimeout,
+      clearTimeout: globalThis.clearTimeout,
+      dateNow: Date.now,
+      random: Math.random,
+      performanceNow: performance.now,
+      getRandomValues: crypto.getRandomValues,
+      fetch: globalThis.fetch,
+    };
+    const cancels = new Map<number, () => void>();
+    let ids = 0;
+    globalThis.setTimeout = ((callback: (...args: unknown[]) => void, delayMs = 0, ...args: unknown[]) => {
+      const id = ++ids;
+      const runner = this.runner;
+      const cancel = this.later(delayMs, "timer", () => {
+        cancels.delete(id);
+        if (runner === undefined) callback(...args);
+        else if (!runner.isDead) this.as(runner, () => callback(...args));
+      });
+      cancels.set(id, cancel);
+      return id;
+    }) as unknown as typeof setTimeout;
+    globalThis.clearTimeout = ((id: number | undefined | null) => {
+      if (id === undefined || id === null) return;
+      cancels.get(id)?.();
+      cancels.delete(id);
+    }) as unknown as typeof clearTimeout;
+    Date.now = () => Math.floor(this.now);
+    Math.random = () => this.dice.fraction();
+    performance.now = () => this.now;
+    crypto.getRandomValues = ((array: Uint8Array) => {
+      array.set(this.dice.bytes(array.length));
+      return array;
+    }) as typeof crypto.getRandomValues;
+    globalThis.fetch = (input, init) => this.fetch(input, init);
+    return () => {
+      globalThis.fetch = real.fetch;
+      globalThis.setTimeout = real.setTimeout;
+      globalThis.clearTimeout = real.clearTimeout;
+      Date.now = real.dateNow;
+      Math.random = real.random;
+      performance.now = real.performanceNow;
+      crypto.getRandomValues = real.getRandomValues;
+    };
+  }
+}
+
+// ---- a binary heap, earliest first, then in the order it was asked for ----------------------------
+
+function isBefore(a: Happening, b: Happening): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+function push(heap: Happening[], item: Happening): void {
+  heap.push(item);
+  let at = heap.length - 1;
+  while (at > 0) {
+    const up = (at - 1) >> 1;
+    const parent = heap[up];
+    if (parent === undefined || isBefore(parent, item)) break;
+    heap[at] = parent;
+    at = up;
+  }
+  heap[at] = item;
+}
+
+function pop(heap: Happening[]): Happening | undefined {
+  const top = heap[0];
+  const last = heap.pop();
+  if (top === undefined || last === undefined || heap.length === 0) return top;
+  let at = 0;
+  for (;;) {
+    const child = lowerChild(heap, at);
+    const lower = heap[child];
+    if (lower === undefined || isBefore(last, lower)) break;
+    heap[at] = lower;
+    at = child;
+  }
+  heap[at] = last;
+  return top;
+}
+
+function lowerChild(heap: readonly Happening[], at: number): number {
+  const left = 2 * at + 1;
+  const [one, other] = [heap[left], heap[left + 1]];
+  return one !== undefined && other !== undefined && isBefore(other, one) ? left + 1 : left;
+}

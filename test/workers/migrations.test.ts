@@ -1,0 +1,131 @@
+/**
+ * Upgrades in place: D1 and each kind of object begin with the tables of the first version and a row in each of
+ * them, and are brought up to date as the service does it. No row is lost or changed, and what is new is there.
+ */
+
+import { applyD1Migrations, type D1Migration, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { drizzle } from "drizzle-orm/durable-sqlite";
+import { migrate } from "drizzle-orm/durable-sqlite/migrator";
+import { describe, expect, it } from "vitest";
+import type { Env } from "../../src/env.ts";
+import endpointMigrations from "../../src/store/endpoint/migrations/migrations.js";
+import scannerMigrations from "../../src/store/scanner/migrations/migrations.js";
+import tenantMigrations from "../../src/store/tenant/migrations/migrations.js";
+
+const { DB, TENANT, CHAIN_SCANNER, WEBHOOK_ENDPOINT, TEST_MIGRATIONS } = env as unknown as Env & {
+  readonly TEST_MIGRATIONS: D1Migration[];
+};
+
+type Row = Record<string, unknown>;
+/** Runs one statement, and gives its rows. */
+type Run = (statement: string) => Promise<Row[]>;
+
+/** Tables of ours, by name: what SQLite, the platform and the migrations keep for themselves is left out. */
+async function tablesOf(run: Run): Promise<string[]> {
+  const rows = await run("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
+  return rows.map(({ name }) => String(name)).filter((name) => !/^(sqlite_|_cf_|__|d1_migrations)/.test(name));
+}
+
+async function indexesOf(run: Run): Promise<string[]> {
+  const rows = await run("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name");
+  return rows.map(({ name }) => String(name));
+}
+
+/** One row in each table, every column with a value of its type. */
+async function fill(run: Run): Promise<void> {
+  for (const table of await tablesOf(run)) {
+    const columns = await run(`SELECT name, type FROM pragma_table_info('${table}')`);
+    const names = columns.map(({ name }) => `"${name}"`).join(", ");
+    const values = columns.map(({ type }, i) => (String(type).toLowerCase() === "integer" ? `${i + 1}` : `'"${i}"'`));
+    await run(`INSERT INTO "${table}" (${names}) VALUES (${values.join(", ")})`);
+  }
+}
+
+/** Every row, in the columns that `like` has. */
+async function dump(run: Run, like?: Record<string, Row[]>): Promise<Record<string, Row[]>> {
+  const found: Record<string, Row[]> = {};
+  for (const table of like === undefined ? await tablesOf(run) : Object.keys(like)) {
+    const columns = Object.keys(like?.[table]?.[0] ?? {}).map((name) => `"${name}"`);
+    found[table] = await run(`SELECT ${columns.join(", ") || "*"} FROM "${table}"`);
+  }
+  return found;
+}
+
+it("D1 of the first version is brought up to date with its rows", async () => {
+  const run: Run = async (statement) => (await DB.prepare(statement).all<Row>()).results;
+  const upToDate = { tables: await tablesOf(run), indexes: await indexesOf(run) };
+  for (const table of [...upToDate.tables, "d1_migrations"]) await run(`DROP TABLE "${table}"`);
+
+  await applyD1Migrations(DB, TEST_MIGRATIONS.slice(0, 1));
+  const first = await tablesOf(run);
+  expect(first).toEqual(["addresses", "api_keys", "deposit_keys", "endpoint_waits", "sign_up_keys", "tenants"]);
+  await fill(run);
+  const before = await dump(run);
+  expect(Object.values(before).map((rows) => rows.length)).toEqual(first.map(() => 1));
+
+  await applyD1Migrations(DB, TEST_MIGRATIONS);
+  expect(await dump(run, before)).toEqual(before);
+  expect({ tables: await tablesOf(run), indexes: await indexesOf(run) }).toEqual(upToDate);
+  const added = upToDate.tables.filter((table) => !first.includes(table));
+  expect(added).toEqual(["tenant_work", "wallet_nonces", "withdrawal_keys"]);
+  for (const table of added) expect(await run(`SELECT * FROM "${table}"`)).toEqual([]);
+  // Once more changes nothing.
+  await applyD1Migrations(DB, TEST_MIGRATIONS);
+  expect(await dump(run, before)).toEqual(before);
+});
+
+interface Migrations {
+  readonly journal: { readonly entries: readonly { idx: number; when: number; tag: string; breakpoints: boolean }[] };
+  readonly migrations: Readonly<Record<string, string>>;
+}
+const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly string[]][] = [
+  [
+    "tenant",
+    TENANT as unknown as DurableObjectNamespace,
+    tenantMigrations as Migrations,
+    ["attempts", "counters", "reconciliations", "signers", "slots", "wallets", "withdrawal_transitions", "withdrawals"],
+  ],
+  ["scanner", CHAIN_SCANNER as unknown as DurableObjectNamespace, scannerMigrations as Migrations, []],
+  ["endpoint", WEBHOOK_ENDPOINT as unknown as DurableObjectNamespace, endpointMigrations as Migrations, []],
+];
+
+describe.each(KINDS)("the object of a %s", (kind, namespace, migrations, added) => {
+  const stubOf = (name: string) => namespace.get(namespace.idFromName(`${kind}-${name}`));
+  const runOn =
+    (state: DurableObjectState): Run =>
+    async (statement) =>
+      state.storage.sql.exec(statement).toArray();
+  const shapeOf = (name: string) =>
+    runInDurableObject(stubOf(name), async (_, state) => {
+      const run = runOn(state);
+      return { tables: await tablesOf(run), indexes: await indexesOf(run) };
+    });
+
+  it("of the first version is brought up to date with its rows when it starts", async () => {
+    const upToDate = await shapeOf("new");
+    const old = stubOf("old");
+    const before = await runInDurableObject(old, async (_, state) => {
+      await state.storage.deleteAll();
+      const [first] = migrations.journal.entries;
+      const m0000 = migrations.migrations.m0000;
+      if (first === undefined || m0000 === undefined) throw new Error("there is a first migration");
+      await migrate(drizzle(state.storage), { journal: { entries: [first] }, migrations: { m0000 } });
+      await fill(runOn(state));
+      return dump(runOn(state));
+    });
+    expect(Object.keys(before)).toEqual(upToDate.tables.filter((table) => !added.includes(table)));
+    await evictDurableObject(old);
+
+    await runInDurableObject(old, async (_, state) => {
+      expect(await dump(runOn(state), before)).toEqual(before);
+      for (const table of added) expect(await runOn(state)(`SELECT * FROM "${table}"`)).toEqual([]);
+    });
+    expect(await shapeOf("old")).toEqual(upToDate);
+    // It starts again with nothing left to do.
+    await evictDurableObject(old);
+    await runInDurableObject(old, async (_, state) => {
+      expect(await dump(runOn(state), before)).toEqual(before);
+    });
+  });
+});
