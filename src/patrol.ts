@@ -5,6 +5,8 @@
  */
 
 import { type Env, readSettings } from "./env.ts";
+import type { EndpointApi, ScannerApi, TenantPeerApi } from "./objects/api.ts";
+import { objectOf } from "./steps.ts";
 import { clearTenantWork, overdueTenantWork, postponeTenantWork, type TenantWork } from "./store/d1/tenant-work.ts";
 import { clearEndpointWait, overdueEndpointWaits, recordEndpointWait } from "./store/d1/waits.ts";
 
@@ -20,7 +22,7 @@ const UNSETTLED_MS = 60 * 60_000;
 /** One object that fails does not keep the others from being looked at. */
 export async function patrol(env: Env, now: number): Promise<void> {
   const scanners = [...readSettings(env).networks.keys()].map((network) =>
-    env.CHAIN_SCANNER.get(env.CHAIN_SCANNER.idFromName(network)).patrol(),
+    objectOf<ScannerApi>("ChainScanner", env.CHAIN_SCANNER, network).patrol(),
   );
   const results = await Promise.allSettled([...scanners, patrolEndpoints(env, now), patrolTenants(env, now)]);
   for (const result of results) {
@@ -31,7 +33,7 @@ export async function patrol(env: Env, now: number): Promise<void> {
 async function patrolEndpoints(env: Env, now: number): Promise<void> {
   for (const { endpointId, dueAt } of await overdueEndpointWaits(env.DB, now, ENDPOINTS_PER_ROUND)) {
     try {
-      await env.WEBHOOK_ENDPOINT.get(env.WEBHOOK_ENDPOINT.idFromName(endpointId)).patrol();
+      await objectOf<EndpointApi>("WebhookEndpoint", env.WEBHOOK_ENDPOINT, endpointId).patrol();
       // Cleared after the look, and only this wait: one that was recorded meanwhile stays.
       await clearEndpointWait(env.DB, endpointId, dueAt);
     } catch (error) {
@@ -53,7 +55,7 @@ async function patrolTenants(env: Env, now: number): Promise<void> {
 async function patrolTenant(env: Env, seen: TenantWork, now: number): Promise<void> {
   const { tenantId } = seen;
   try {
-    const { isIdle, unresolved, mismatches } = await env.TENANT.get(env.TENANT.idFromName(tenantId)).patrol();
+    const { isIdle, unresolved, mismatches } = await objectOf<TenantPeerApi>("Tenant", env.TENANT, tenantId).patrol();
     // The row as it was seen before the look: a withdrawal that was asked for since has touched it.
     if (isIdle && unresolved === 0 && mismatches === 0) return await clearTenantWork(env.DB, seen);
     const dueAt = now + (isIdle ? UNSETTLED_MS : TENANT_MS);

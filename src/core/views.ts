@@ -143,9 +143,9 @@ export interface WithdrawalView {
   idempotency_key: string;
   external_id: string | null;
   metadata: Record<string, string>;
-  /** The mined transaction, else the latest attempt's; null before the first is signed. */
+  /** The payment that is mined, else the latest that was signed; null before the first. A burn is in `attempts` alone. */
   tx_id: string | null;
-  /** What the network took, in its native coin; null until it is mined. Paid by the hot wallet. */
+  /** What the payment took, in the network's native coin; null until it is mined. Paid by the hot wallet. */
   fee: string | null;
   fee_units: string | null;
   /** What it waits for when that is not the chain alone: a top-up, a lower fee, a person; null otherwise. */
@@ -166,8 +166,10 @@ export interface EstimateView {
   fee: string | null;
   max_fee: string | null;
   fee_asset: string;
-  /** Whether the same request would be accepted now. */
+  /** Whether the same request would be accepted now. Accepted is not yet paid: see `warning`. */
   accepted: boolean;
+  /** What would keep it from being paid at once; null: nothing that is known. */
+  warning: string | null;
   needs_approval: boolean;
   refusal: { code: string; detail: string } | null;
 }

@@ -6,8 +6,9 @@
 import { newId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusal.ts";
 import { type Env, readSettings } from "../env.ts";
+import { objectOf, step } from "../steps.ts";
 import { withdrawalTotals } from "../store/d1/tenant-work.ts";
-import { claimSignUp, insertTenant } from "../store/d1/tenants.ts";
+import { claimSignUp, insertTenant, ping } from "../store/d1/tenants.ts";
 import { createApp, ON_EVERY_ANSWER } from "./app.ts";
 import { logFault } from "./faults.ts";
 import { problemParts } from "./problem.ts";
@@ -33,16 +34,16 @@ function servicesOf(env: Env): Services {
   const limiter = env.SIGNUP_LIMITER;
   return {
     settings: readSettings(env),
-    tenant: (tenantId) => env.TENANT.get(env.TENANT.idFromName(tenantId)),
-    scanner: (network) => env.CHAIN_SCANNER.get(env.CHAIN_SCANNER.idFromName(network)),
+    tenant: (tenantId) => objectOf("Tenant", env.TENANT, tenantId),
+    scanner: (network) => objectOf("ChainScanner", env.CHAIN_SCANNER, network),
     store: {
       insertTenant: (tenant, key) => insertTenant(env.DB, tenant, key),
       claimSignUp: (claim) => claimSignUp(env.DB, claim),
       withdrawalTotals: () => withdrawalTotals(env.DB),
-      // Reads a table of ours: a database without its migrations is not ready either.
-      ping: () => env.DB.prepare("SELECT 1 FROM tenants LIMIT 1").first(),
+      ping: () => ping(env.DB),
     },
-    signUpLimit: limiter === undefined ? null : async (key) => (await limiter.limit({ key })).success,
+    signUpLimit:
+      limiter === undefined ? null : async (key) => (await step("sign-up limit", () => limiter.limit({ key }))).success,
     now: () => Date.now(),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   };

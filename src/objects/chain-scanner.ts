@@ -19,6 +19,7 @@ import { freshMemory, type Memory, type ScannerContext, stateOf } from "./scanne
 import { resume } from "./scanner/halt.ts";
 import { poll } from "./scanner/poll.ts";
 import { listToken, scannedTo, startBackfill, unwatch, watch } from "./scanner/watch.ts";
+import { type SteppedStorage, steppedStorage } from "./stepped-storage.ts";
 
 const RPC_TIMEOUT_MS = 10_000;
 const MAX_BACKOFF_MS = 15_000;
@@ -30,12 +31,14 @@ const LAGGING_POLLS = 10;
 export class ChainScanner extends DurableObject<Env> implements ScannerApi {
   /** Set by tests; unix milliseconds. */
   clock: () => number = Date.now;
+  readonly #storage: SteppedStorage;
   readonly #db: ScannerDb;
   readonly #memory: Memory = freshMemory();
   #context: ScannerContext | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
+    this.#storage = steppedStorage("ChainScanner", ctx.storage);
     this.#db = openScannerDb(ctx.storage);
     ctx.blockConcurrencyWhile(() => migrateScannerDb(this.#db));
   }
@@ -128,8 +131,8 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
   async patrol(): Promise<void> {
     const s = this.#open();
     if (s === null || !isActive(s)) return;
-    const at = await this.ctx.storage.getAlarm();
-    if (at === null || at < s.now() - OVERDUE_MS) await this.ctx.storage.setAlarm(s.now());
+    const at = await this.#storage.getAlarm();
+    if (at === null || at < s.now() - OVERDUE_MS) await this.#storage.setAlarm(s.now());
   }
 
   override async alarm(): Promise<void> {
@@ -146,7 +149,7 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
       console.error(JSON.stringify({ at: "poll", network: s.network.id, error: s.memory.lastError }));
     }
     if (!isActive(s)) return;
-    await this.ctx.storage.setAlarm(this.#nextPoll(s, startedAt, more));
+    await this.#storage.setAlarm(this.#nextPoll(s, startedAt, more));
   }
 
   #nextPoll(s: ScannerContext, startedAt: number, more: boolean): number {
@@ -160,9 +163,9 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
   }
 
   async #armSoon(): Promise<void> {
-    const at = await this.ctx.storage.getAlarm();
+    const at = await this.#storage.getAlarm();
     const now = this.clock();
-    if (at === null || at > now) await this.ctx.storage.setAlarm(now);
+    if (at === null || at > now) await this.#storage.setAlarm(now);
   }
 
   #isLagging(s: ScannerContext): boolean {
@@ -181,7 +184,7 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
     if (network === undefined) return null;
     const now = () => this.clock();
     this.#context = {
-      storage: this.ctx.storage,
+      storage: this.#storage,
       db: this.#db,
       env: this.env,
       network: network.settings,

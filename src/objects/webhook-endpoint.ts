@@ -13,6 +13,7 @@ import { DurableObject } from "cloudflare:workers";
 import { type Outcome, refuse } from "../core/refusal.ts";
 import type { DeliveryView, Page } from "../core/views.ts";
 import { type Env, readSettings } from "../env.ts";
+import { objectOf } from "../steps.ts";
 import { decodeCursor, toPage } from "../store/cursor.ts";
 import { recordEndpointWait } from "../store/d1/waits.ts";
 import * as config from "../store/endpoint/config.ts";
@@ -22,10 +23,11 @@ import * as queue from "../store/endpoint/queue.ts";
 import { ATTEMPT_DEADLINE_MS, type AttemptResult, attemptDelivery } from "../webhooks/delivery.ts";
 import { Pace } from "../webhooks/pace.ts";
 import { mintSecret } from "../webhooks/signature.ts";
-import type { EndpointApi, EndpointConfig, PageRequest, QueuedEvent } from "./api.ts";
+import type { EndpointApi, EndpointConfig, PageRequest, QueuedEvent, TenantPeerApi } from "./api.ts";
 import { commitAttempt, type Sent } from "./endpoint/commit-attempt.ts";
 import { configureEndpoint, rotateEndpointSecret } from "./endpoint/configure.ts";
 import { nextWake } from "./endpoint/next-wake.ts";
+import { steppedStorage } from "./stepped-storage.ts";
 
 const MAX_IN_FLIGHT = 5;
 /** At most five heads are under way, and at most five more wait for an attempt of their own subject. */
@@ -50,6 +52,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
   random = () => Math.random();
   deadlineMs = ATTEMPT_DEADLINE_MS;
 
+  readonly #storage;
   readonly #db;
   readonly #pace = new Pace(MAX_STARTS_PER_SECOND, 1_000);
   /** Position of the delivery under way, by subject. */
@@ -61,10 +64,11 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
+    this.#storage = steppedStorage("WebhookEndpoint", ctx.storage);
     this.#db = openEndpointDb(ctx.storage);
     ctx.blockConcurrencyWhile(async () => {
       await migrateEndpointDb(this.#db);
-      this.#armedFor = await ctx.storage.getAlarm();
+      this.#armedFor = await this.#storage.getAlarm();
     });
   }
 
@@ -72,7 +76,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     if (this.#closed) throw new Error(`endpoint ${target.endpointId} was deleted; its id is not used again`);
     const fresh = this.#newSecret();
     const now = this.clock();
-    const secret = this.ctx.storage.transactionSync(() => configureEndpoint(this.#db, target, fresh, now));
+    const secret = this.#storage.transactionSync(() => configureEndpoint(this.#db, target, fresh, now));
     return { secret };
   }
 
@@ -80,9 +84,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     this.#configured();
     const fresh = this.#newSecret();
     const now = this.clock();
-    const secret = this.ctx.storage.transactionSync(() =>
-      rotateEndpointSecret(this.#db, fresh, overlapS, requestId, now),
-    );
+    const secret = this.#storage.transactionSync(() => rotateEndpointSecret(this.#db, fresh, overlapS, requestId, now));
     return { secret };
   }
 
@@ -90,7 +92,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     this.#configured();
     const now = this.clock();
     const inFlight = new Set(this.#inFlight.values());
-    this.ctx.storage.transactionSync(() => {
+    this.#storage.transactionSync(() => {
       for (const event of events) {
         if (options.replay) queue.enqueueAgain(this.#db, event, inFlight, now);
         else queue.enqueueOnce(this.#db, event, now);
@@ -102,7 +104,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
   async enable(): Promise<void> {
     if (this.#configured().status === "enabled") return;
     const now = this.clock();
-    this.ctx.storage.transactionSync(() => {
+    this.#storage.transactionSync(() => {
       config.enableEndpoint(this.#db, now);
       queue.makeHeadsDue(this.#db, now);
     });
@@ -133,12 +135,11 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     this.#closed = true;
     this.#armedFor = null;
     if (this.#paceTimer !== null) clearTimeout(this.#paceTimer);
-    await this.ctx.storage.deleteAlarm();
-    await this.ctx.storage.deleteAll();
+    await this.#storage.clear();
   }
 
   async patrol(): Promise<void> {
-    this.#armedFor = await this.ctx.storage.getAlarm();
+    this.#armedFor = await this.#storage.getAlarm();
     this.#advance();
   }
 
@@ -148,7 +149,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     if (this.#endpoint() === null) return;
     try {
       const cutoff = this.clock() - RETENTION_MS;
-      this.ctx.storage.transactionSync(() => pruneSettled(this.#db, cutoff, ROWS_PRUNED_AT_ONCE));
+      this.#storage.transactionSync(() => pruneSettled(this.#db, cutoff, ROWS_PRUNED_AT_ONCE));
     } catch (fault) {
       this.#report("could not prune", fault);
     }
@@ -217,7 +218,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     const endpoint = this.#endpoint();
     // Closed meanwhile: there is nothing left to change.
     if (endpoint === null) return;
-    this.ctx.storage.transactionSync(() => {
+    this.#storage.transactionSync(() => {
       commitAttempt(this.#db, endpoint, sent, result, this.clock(), this.random());
     });
   }
@@ -242,7 +243,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
   async #tell(told: config.EndpointRow): Promise<void> {
     let tellAgainAt: number | null = null;
     try {
-      const tenant = this.env.TENANT.get(this.env.TENANT.idFromName(told.tenantId));
+      const tenant = objectOf<TenantPeerApi>("Tenant", this.env.TENANT, told.tenantId);
       await tenant.endpointStatus(told.endpointId, told.status, told.disabledReason);
     } catch (fault) {
       this.#report("the tenant could not be told its endpoint's status", fault);
@@ -278,7 +279,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     const armedFor = this.#armedFor;
     if (armedFor !== null && armedFor >= now - ALARM_OVERDUE_MS && armedFor <= wakeAt) return;
     this.#armedFor = wakeAt;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(wakeAt));
+    this.ctx.waitUntil(this.#storage.setAlarm(wakeAt));
     if (wakeAt - now > LONG_WAIT_MS) this.ctx.waitUntil(this.#listWait(endpoint.endpointId, wakeAt));
   }
 

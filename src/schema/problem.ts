@@ -14,7 +14,9 @@ export const Problem = z
     detail: z.string(),
     code: z.enum(codes).openapi({ description: "Stable. Programs decide by this, never by the texts." }),
     request_id: z.string(),
-    retryable: z.boolean().openapi({ description: "Whether the same call may succeed later without being changed." }),
+    retryable: z
+      .boolean()
+      .openapi({ description: "Whether it helps to send the same call again soon, without anything else being done." }),
     errors: maybe(z.array(z.object({ path: z.string(), message: z.string() }))),
   })
   .openapi("Problem");

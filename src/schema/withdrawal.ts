@@ -94,9 +94,12 @@ export const Withdrawal = z
     external_id: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
     tx_id: z.string().nullable().openapi({
-      description: "The mined transaction, else the latest attempt's; null: nothing is signed yet.",
+      description:
+        "The payment that is mined, else the latest that was signed; null: none was. A burn is in `attempts` alone.",
     }),
-    fee: Decimal.nullable().openapi({ description: "In the network's coin, paid by the hot wallet; null: not mined." }),
+    fee: Decimal.nullable().openapi({
+      description: "What the payment took, in the network's coin, paid by the hot wallet; null: it is not mined.",
+    }),
     fee_units: Units.nullable(),
     waiting_for: z.string().nullable().openapi({
       description: "What it waits for when that is not the chain alone: a top-up, a lower fee, a person.",
@@ -119,6 +122,10 @@ export const Estimate = z
     max_fee: Decimal.nullable().openapi({ description: "The most that would be signed." }),
     fee_asset: z.string(),
     accepted: z.boolean().openapi({ description: "Whether the same request would be accepted now." }),
+    warning: z.string().nullable().openapi({
+      description:
+        "What would keep it from being paid at once, such as an empty hot wallet; null: nothing that is known.",
+    }),
     needs_approval: z.boolean(),
     refusal: z.object({ code: z.string(), detail: z.string() }).nullable(),
   })

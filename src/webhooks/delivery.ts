@@ -6,6 +6,7 @@
  */
 
 import type { DeliveryOutcome } from "../core/webhook-schedule.ts";
+import { step } from "../steps.ts";
 import { signatureHeader } from "./signature.ts";
 import { checkTarget } from "./target.ts";
 
@@ -54,7 +55,7 @@ export async function attemptDelivery(delivery: Delivery, world: World): Promise
   let answer: Response | null = null;
   let fault: "timeout" | "connection_failed" | null = null;
   try {
-    const sent = world.fetch(target.url.href, { ...request, signal: deadline.signal });
+    const sent = step("webhook", () => world.fetch(target.url.href, { ...request, signal: deadline.signal }));
     answer = await deadline.orPassed(sent);
     await deadline.orPassed(excerpt.fill(answer.body));
   } catch {

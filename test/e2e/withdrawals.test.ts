@@ -383,8 +383,9 @@ describe("a nonce that somebody else spends", () => {
       ["burn", 0],
     ]);
     await foreign.chain.mine(REORG_WINDOW);
-    await untilView(shop, id, ({ fee_units }) => fee_units !== null);
-    expect((await shop.withdrawal(id)).state).toBe("confirmation_tracking");
+    const mined = await untilView(shop, id, ({ attempts }) => attempts[1]?.status === "mined");
+    // The burn is neither its transaction nor its fee.
+    expect([mined.state, mined.tx_id, mined.fee]).toEqual(["confirmation_tracking", mined.attempts[0]?.tx_id, null]);
     await foreign.chain.mine(1);
     const failed = await untilToldState(shop, id, "failed");
     expect(failed.transitions.at(-1)?.reason).toBe("nonce_burnt");

@@ -204,7 +204,8 @@ async function againstChain(
     if (!isOpen(state) && state !== "confirmed" && moves) problems.push(`I9: ${id} is ${state} and paid`);
     const fees = entries.filter(({ cause, account }) => cause.id === id && account === FEE_ACCOUNT);
     const cost = only === undefined ? null : BigInt(only.gasUsed) * BigInt(only.effectiveGasPrice);
-    if (cost !== null && fee_units !== cost.toString()) problems.push(`${id} cost ${cost}, shown is ${fee_units}`);
+    const shownCost = only?.kind === "payment" ? (cost?.toString() ?? null) : null;
+    if (fee_units !== shownCost) problems.push(`${id} cost ${shownCost}, shown is ${fee_units}`);
     const isFinal = only !== undefined && Number(only.blockNumber) <= height - REORG_WINDOW;
     const booked = fees.map((entry) => `${entry.from} ${entry.to} ${entry.asset} ${entry.amount_units}`);
     if (String(booked) !== (isFinal ? `chain settled ETH ${cost}` : ""))

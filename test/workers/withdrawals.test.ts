@@ -1023,7 +1023,9 @@ describe("a person's turn", () => {
     const halted = halt();
     const early = await merchant.withdraw();
     expect(await merchant.act(early.id, "cancel")).toBe("200");
-    expect(await merchant.act(early.id, "cancel")).toBe("409 illegal_transition");
+    // Once more, after an answer that was lost: it is cancelled, and nothing else happens.
+    expect(await merchant.act(early.id, "cancel")).toBe("200");
+    expect(await merchant.act(early.id, "speed-up")).toBe("409 illegal_transition");
     expect(await merchant.funds()).toBe("10 0 0");
     halted.mockRestore();
     const late = await merchant.withdraw();

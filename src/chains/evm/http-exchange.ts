@@ -6,6 +6,7 @@
  * A provider's URL is a secret: its path, query and credentials never leave this file.
  */
 
+import { step } from "../../steps.ts";
 import type { FailureKind, RpcFailure } from "./rpc-failure.ts";
 
 export interface ProviderSettings {
@@ -29,6 +30,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** An error page is read up to here, to look for a JSON-RPC error in it. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const MAX_MESSAGE_CHARS = 200;
+const MIN_SECRET_CHARS = 6;
 
 export class HttpExchange {
   /** Host and port. */
@@ -45,7 +47,8 @@ export class HttpExchange {
   constructor({ url, fetch, timeoutMs, bearer = null, maxBodyBytes = MAX_BODY_BYTES }: ProviderSettings) {
     const parsed = parseProviderUrl(url);
     this.name = parsed.host;
-    this.#secrets = bearer ? [bearer, ...secretsOf(parsed)] : secretsOf(parsed);
+    // A token too short to be a secret would only tear holes into messages.
+    this.#secrets = [...(bearer && bearer.length >= MIN_SECRET_CHARS ? [bearer] : []), ...secretsOf(parsed)];
     const identity = bearer ? { authorization: `Bearer ${bearer}` } : authorization(parsed);
     this.#headers = { "content-type": "application/json", accept: "application/json", ...identity };
     parsed.username = "";
@@ -62,8 +65,9 @@ export class HttpExchange {
     await this.#slot();
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), this.#timeoutMs);
+    const request = () => this.#request(JSON.stringify(payload), abort.signal);
     try {
-      return await Promise.race([this.#request(JSON.stringify(payload), abort.signal), expiry(abort.signal)]);
+      return await Promise.race([step(`rpc ${firstMethod(payload)}`, request), expiry(abort.signal)]);
     } catch (error) {
       if (abort.signal.aborted) return failed("deadline", 0, `no answer within ${this.#timeoutMs} ms`);
       return failed("unreachable", 0, this.clean(`request failed: ${describe(error)}`));
@@ -157,7 +161,7 @@ function authorization(url: URL): Record<string, string> {
 function secretsOf(url: URL): string[] {
   const values = [...url.searchParams.values()];
   const parts = [url.username, url.password, ...url.pathname.split("/"), ...values];
-  const long = [...parts, ...parts.map(decodeLoosely)].filter((part) => part.length >= 6);
+  const long = [...parts, ...parts.map(decodeLoosely)].filter((part) => part.length >= MIN_SECRET_CHARS);
   const whole = [url.href, `${url.pathname}${url.search}`, url.search].filter((part) => part.length > 1);
   return [...new Set([...whole, ...long])].sort((a, b) => b.length - a.length);
 }
@@ -194,6 +198,12 @@ async function readCapped(response: Response, cap: number, signal: AbortSignal):
     offset += chunk.length;
   }
   return whole;
+}
+
+/** What a payload asks for first: the name of its step. */
+function firstMethod(payload: unknown): string {
+  const first = (Array.isArray(payload) ? payload[0] : payload) as { readonly method?: unknown } | undefined;
+  return String(first?.method);
 }
 
 /** Ends the wait also when a fetch does not heed its signal. */

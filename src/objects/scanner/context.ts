@@ -7,9 +7,10 @@ import type { Env } from "../../env.ts";
 import type { ScannerDb } from "../../store/scanner/database.ts";
 import { createState, readState, type ScannerState } from "../../store/scanner/state-store.ts";
 import type { OwnedTransfer } from "../../store/scanner/transfer-store.ts";
+import type { SteppedStorage } from "../stepped-storage.ts";
 
 export interface ScannerContext {
-  readonly storage: DurableObjectStorage;
+  readonly storage: SteppedStorage;
   readonly db: ScannerDb;
   readonly env: Env;
   readonly network: NetworkSettings;

@@ -3,6 +3,7 @@
  * is cleared only by the tenant's acknowledgement, so a lost answer leads to the same call again.
  */
 
+import { objectOf } from "../../steps.ts";
 import { deleteNotice, pendingNotices } from "../../store/scanner/job-store.ts";
 import { blockAt, type ScannerState, updateState } from "../../store/scanner/state-store.ts";
 import { addedSince, forgetRemovals, hasChangesSince, removedSince } from "../../store/scanner/transfer-store.ts";
@@ -159,7 +160,7 @@ async function tellNotice(s: ScannerContext, notice: ReturnType<typeof pendingNo
 }
 
 export function tenantOf(s: ScannerContext, tenantId: string): TenantPeerApi {
-  return s.env.TENANT.get(s.env.TENANT.idFromName(tenantId)) as unknown as TenantPeerApi;
+  return objectOf("Tenant", s.env.TENANT, tenantId);
 }
 
 async function inTurns<T>(work: readonly (() => Promise<T>)[], atOnce: number): Promise<T[]> {

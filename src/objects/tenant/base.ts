@@ -13,6 +13,7 @@ import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
 import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
 import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
 import type { Answer, Caller } from "../api.ts";
+import { steppedStorage } from "../stepped-storage.ts";
 import { releaseDeleted } from "./addresses.ts";
 import { answer, authorize, type Done, RequestRates } from "./authorize.ts";
 import { handOverBackfills } from "./backfills.ts";
@@ -40,7 +41,7 @@ export abstract class TenantBase extends DurableObject<Env> {
     super(ctx, env);
     const db = openTenantDb(ctx.storage);
     this.c = {
-      storage: ctx.storage,
+      storage: steppedStorage("Tenant", ctx.storage),
       db,
       env,
       // Read when needed: settings that are refused must not keep the alarm from re-arming.
@@ -51,11 +52,11 @@ export abstract class TenantBase extends DurableObject<Env> {
       random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
       addressTurns: new Turns(),
       turns: new Turns(),
-      payers: { nodes: new Map(), signers: new Map() },
+      payers: { nodes: new Map(), derived: new Map(), signers: new Map() },
     };
     ctx.blockConcurrencyWhile(async () => {
       await migrateTenantDb(db);
-      this.#armedFor = await ctx.storage.getAlarm();
+      this.#armedFor = await this.c.storage.getAlarm();
     });
   }
 
@@ -107,7 +108,7 @@ export abstract class TenantBase extends DurableObject<Env> {
     const isSooner = this.#armedFor === null || this.#armedFor <= this.clock() || next < this.#armedFor;
     if (dues.length === 0 || !isSooner) return Promise.resolve();
     this.#armedFor = next;
-    return this.ctx.storage.setAlarm(next);
+    return this.c.storage.setAlarm(next);
   }
 
   /** Hands over and pays, side by side: a chain that answers slowly delays nobody's events. @returns whether all is done */

@@ -1,15 +1,17 @@
 /** What the parts of a tenant's object work with. Clock and randomness are fields, so that tests set them. */
 
+import type { DerivedSigner } from "../../chains/evm/derived-signer.ts";
 import type { PayoutNode, Signer } from "../../chains/payout.ts";
 import { NATIVE } from "../../core/transfer.ts";
 import type { AssetView } from "../../core/views.ts";
 import type { Env, Settings } from "../../env.ts";
 import { assetByContract, assetsBySymbol, listOwnAssets } from "../../store/tenant/asset-store.ts";
 import type { TenantDb } from "../../store/tenant/database.ts";
+import type { SteppedStorage } from "../stepped-storage.ts";
 import type { Turns } from "./turns.ts";
 
 export interface TenantContext {
-  readonly storage: DurableObjectStorage;
+  readonly storage: SteppedStorage;
   readonly db: TenantDb;
   readonly env: Env;
   readonly settings: Settings;
@@ -26,6 +28,7 @@ export interface TenantContext {
 /** Lost with the instance: what is asked and who signs, made from settings and rows when first needed. */
 export interface Payers {
   readonly nodes: Map<string, readonly PayoutNode[]>;
+  readonly derived: Map<string, DerivedSigner>;
   /** By network, with the choice it was made for. */
   readonly signers: Map<string, { readonly choice: string; readonly signer: Signer }>;
 }

@@ -1,12 +1,13 @@
-/** Stubs of the other objects. A stub is made anew for each call: one that failed stays broken. */
+/** The other objects that a tenant calls. */
 
 import type { Env } from "../../env.ts";
+import { objectOf } from "../../steps.ts";
 import type { EndpointApi, ScannerApi } from "../api.ts";
 
 export function scannerOf(env: Env, network: string): ScannerApi {
-  return env.CHAIN_SCANNER.get(env.CHAIN_SCANNER.idFromName(network)) as unknown as ScannerApi;
+  return objectOf("ChainScanner", env.CHAIN_SCANNER, network);
 }
 
 export function endpointOf(env: Env, endpointId: string): EndpointApi {
-  return env.WEBHOOK_ENDPOINT.get(env.WEBHOOK_ENDPOINT.idFromName(endpointId)) as unknown as EndpointApi;
+  return objectOf("WebhookEndpoint", env.WEBHOOK_ENDPOINT, endpointId);
 }

@@ -1,5 +1,7 @@
 /** Every D1 call has its own deadline. One that passes means unknown, never failed. */
 
+import { step } from "../../steps.ts";
+
 const D1_DEADLINE_MS = 10_000;
 
 /** D1 is out of reach, refused, or did not answer in time. The write may have been applied. */
@@ -18,7 +20,7 @@ export async function withDeadline<T>(what: string, call: () => Promise<T>): Pro
     );
   });
   try {
-    return await Promise.race([call(), deadline]);
+    return await Promise.race([step(`d1 ${what}`, call), deadline]);
   } catch (cause) {
     if (cause instanceof StoreFault) throw cause;
     throw new StoreFault(`${what}: D1 did not do it: ${cause instanceof Error ? cause.message : String(cause)}`, {

@@ -60,6 +60,11 @@ export async function endKey(
   );
 }
 
+/** Reads a table of ours: a database without its migrations is not ready either. @throws StoreFault */
+export async function ping(db: D1Database): Promise<void> {
+  await withDeadline("ping", () => db.prepare("SELECT 1 FROM tenants LIMIT 1").first());
+}
+
 export type SignUpClaim =
   | { readonly kind: "claimed" }
   | { readonly kind: "known"; readonly tenantId: string; readonly keyId: string }

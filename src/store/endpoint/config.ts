@@ -5,6 +5,7 @@
  */
 
 import { and, desc, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
+import { prepared } from "../prepared.ts";
 import type { EndpointDb } from "./database.ts";
 import { endpoint, secrets } from "./schema.ts";
 
@@ -17,8 +18,10 @@ const MAX_SIGNING_SECRETS = 5;
 const SECRET_MEMORY_MS = 24 * 3_600_000;
 
 /** null: never configured. */
+const theRow = prepared((db: EndpointDb) => db.select().from(endpoint).prepare());
+
 export function readEndpoint(db: EndpointDb): EndpointRow | null {
-  return db.select().from(endpoint).get() ?? null;
+  return theRow(db).get() ?? null;
 }
 
 export function insertEndpoint(

@@ -9,6 +9,7 @@
 import { and, asc, desc, eq, ne, sql } from "drizzle-orm";
 import type { EventType } from "../../core/views.ts";
 import type { AttemptFacts } from "../../core/webhook-schedule.ts";
+import { prepared } from "../prepared.ts";
 import type { EndpointDb } from "./database.ts";
 import { attempts, deliveries } from "./schema.ts";
 
@@ -94,8 +95,16 @@ export function readHeads(db: EndpointDb, limit: number): Head[] {
     .all();
 }
 
+const deliveryAt = prepared((db: EndpointDb) =>
+  db
+    .select()
+    .from(deliveries)
+    .where(eq(deliveries.position, sql.placeholder("position")))
+    .prepare(),
+);
+
 export function readDelivery(db: EndpointDb, position: number): DeliveryRow | null {
-  return db.select().from(deliveries).where(eq(deliveries.position, position)).get() ?? null;
+  return deliveryAt(db).get({ position }) ?? null;
 }
 
 export function recordAttempt(db: EndpointDb, position: number, entry: AttemptEntry): void {

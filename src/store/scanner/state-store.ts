@@ -2,6 +2,7 @@
 
 import { and, desc, eq, gt, gte, lt, sql } from "drizzle-orm";
 import type { BlockRef } from "../../core/window.ts";
+import { prepared } from "../prepared.ts";
 import type { ScannerDb } from "./database.ts";
 import { blocks, counters, scanner } from "./schema.ts";
 
@@ -11,8 +12,10 @@ export type ScannerState = Omit<typeof scanner.$inferSelect, "id">;
 const ANCHOR_SPACING = 32;
 const ANCHOR_DEPTH = 8_192;
 
+const theRow = prepared((db: ScannerDb) => db.select().from(scanner).prepare());
+
 export function readState(db: ScannerDb): ScannerState | undefined {
-  const row = db.select().from(scanner).get();
+  const row = theRow(db).get();
   if (row === undefined) return undefined;
   const { id: _id, ...state } = row;
   return state;

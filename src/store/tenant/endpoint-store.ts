@@ -2,10 +2,19 @@
 
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import type { EndpointView } from "../../core/views.ts";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { endpoints } from "./schema.ts";
 
 export type EndpointRow = typeof endpoints.$inferSelect;
+
+const behind = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(endpoints)
+    .where(and(isNull(endpoints.deletedAt), lt(endpoints.handedTo, sql.placeholder("sequence"))))
+    .prepare(),
+);
 
 export function endpointById(db: TenantDb, id: string): EndpointRow | undefined {
   return db
@@ -31,11 +40,7 @@ export function listEndpoints(db: TenantDb, before: number | null, limit: number
 
 /** Endpoints whose objects lack events up to `sequence`. */
 export function endpointsBehind(db: TenantDb, sequence: number): EndpointRow[] {
-  return db
-    .select()
-    .from(endpoints)
-    .where(and(isNull(endpoints.deletedAt), lt(endpoints.handedTo, sequence)))
-    .all();
+  return behind(db).all({ sequence });
 }
 
 export function insertEndpoint(db: TenantDb, row: Omit<EndpointRow, "seq">): void {

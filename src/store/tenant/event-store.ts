@@ -6,6 +6,7 @@
 import { and, asc, eq, gt, inArray, lte, sql } from "drizzle-orm";
 import { derivedId } from "../../core/ids.ts";
 import type { EventType, EventView } from "../../core/views.ts";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { events } from "./schema.ts";
 
@@ -58,17 +59,23 @@ export class EventAppender {
   }
 }
 
+const highest = prepared((db: TenantDb) =>
+  db.select({ value: sql<number>`coalesce(max(sequence), 0)` }).from(events).prepare(),
+);
+const highestOf = prepared((db: TenantDb) =>
+  db
+    .select({ value: sql<number>`coalesce(max(subject_sequence), 0)` })
+    .from(events)
+    .where(eq(events.subject, sql.placeholder("subject")))
+    .prepare(),
+);
+
 export function lastSequence(db: TenantDb): number {
-  return db.select({ value: sql<number>`coalesce(max(sequence), 0)` }).from(events).get()?.value ?? 0;
+  return highest(db).get()?.value ?? 0;
 }
 
 function lastSubjectSequence(db: TenantDb, subject: string): number {
-  const row = db
-    .select({ value: sql<number>`coalesce(max(subject_sequence), 0)` })
-    .from(events)
-    .where(eq(events.subject, subject))
-    .get();
-  return row?.value ?? 0;
+  return highestOf(db).get({ subject })?.value ?? 0;
 }
 
 /** Oldest first, strictly after `after`, at most up to `upTo`. */

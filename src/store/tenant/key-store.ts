@@ -1,7 +1,8 @@
 /** API keys by their keyed hash, and the requests that idempotency keys stand for. */
 
-import { and, desc, eq, lt } from "drizzle-orm";
+import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type { ApiKeyView } from "../../core/views.ts";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { apiKeys, idempotency, tenant } from "./schema.ts";
 import { isWithdrawalKey } from "./withdrawal-store.ts";
@@ -9,8 +10,24 @@ import { isWithdrawalKey } from "./withdrawal-store.ts";
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 export type TenantRow = typeof tenant.$inferSelect;
 
+const theTenant = prepared((db: TenantDb) => db.select().from(tenant).limit(1).prepare());
+const keyByHash = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(apiKeys)
+    .where(eq(apiKeys.hash, sql.placeholder("hash")))
+    .prepare(),
+);
+const requestByKey = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(idempotency)
+    .where(eq(idempotency.key, sql.placeholder("key")))
+    .prepare(),
+);
+
 export function tenantRow(db: TenantDb): TenantRow | undefined {
-  return db.select().from(tenant).limit(1).get();
+  return theTenant(db).get();
 }
 
 export function insertTenantRow(db: TenantDb, row: TenantRow): void {
@@ -18,7 +35,7 @@ export function insertTenantRow(db: TenantDb, row: TenantRow): void {
 }
 
 export function apiKeyByHash(db: TenantDb, hash: string): ApiKeyRow | undefined {
-  return db.select().from(apiKeys).where(eq(apiKeys.hash, hash)).get();
+  return keyByHash(db).get({ hash });
 }
 
 export function apiKeyById(db: TenantDb, id: string): ApiKeyRow | undefined {
@@ -77,14 +94,14 @@ export type KeyUse =
 /** What an idempotency key already stands for. Without a key every request is fresh. */
 export function useOfKey(db: TenantDb, use: { key: string; fingerprint: string } | null): KeyUse {
   if (use === null) return { kind: "fresh" };
-  const row = db.select().from(idempotency).where(eq(idempotency.key, use.key)).get();
+  const row = requestByKey(db).get({ key: use.key });
   if (row === undefined) return isWithdrawalKey(db, use.key) ? { kind: "other_request" } : { kind: "fresh" };
   return row.fingerprint === use.fingerprint ? { kind: "replay", objectId: row.objectId } : { kind: "other_request" };
 }
 
 /** Whether a key stands for a request other than a withdrawal. */
 export function isRequestKey(db: TenantDb, key: string): boolean {
-  return db.select({ key: idempotency.key }).from(idempotency).where(eq(idempotency.key, key)).get() !== undefined;
+  return requestByKey(db).get({ key }) !== undefined;
 }
 
 /** Lets go of a key whose request was refused after all. */

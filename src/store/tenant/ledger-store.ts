@@ -6,6 +6,7 @@
 import { and, eq, lt, ne, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { type Balance, EMPTY_BALANCE, type Posting } from "../../core/ledger.ts";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { balances, ledgerEntries } from "./schema.ts";
 
@@ -27,8 +28,22 @@ export interface Journal extends BalanceKey {
   readonly at: number;
 }
 
-export function readBalance(db: TenantDb, key: BalanceKey): Balance {
-  const row = db.select().from(balances).where(balanceIs(key)).get();
+const balanceAt = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(balances)
+    .where(
+      and(
+        eq(balances.account, sql.placeholder("account")),
+        eq(balances.network, sql.placeholder("network")),
+        eq(balances.asset, sql.placeholder("asset")),
+      ),
+    )
+    .prepare(),
+);
+
+export function readBalance(db: TenantDb, { account, network, asset }: BalanceKey): Balance {
+  const row = balanceAt(db).get({ account, network, asset });
   return row === undefined ? EMPTY_BALANCE : toBalance(row);
 }
 
@@ -182,10 +197,6 @@ export function toBalance(row: BalanceRow): Balance {
     settled: unitsFromText(row.settled),
     debt: unitsFromText(row.debt),
   };
-}
-
-function balanceIs(key: BalanceKey): SQL | undefined {
-  return and(eq(balances.account, key.account), eq(balances.network, key.network), eq(balances.asset, key.asset));
 }
 
 function assetIn(

@@ -5,12 +5,55 @@
 
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { SendMeaning } from "../../core/send-answer.ts";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { attempts, slots } from "./schema.ts";
 
 export type SlotRow = typeof slots.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type SlotKey = Pick<SlotRow, "network" | "sender" | "nonce">;
+
+const openOf = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(slots)
+    .where(
+      and(
+        eq(slots.network, sql.placeholder("network")),
+        eq(slots.sender, sql.placeholder("sender")),
+        sql`${slots.status} = 'open'`,
+      ),
+    )
+    .orderBy(asc(slots.nonce))
+    .prepare(),
+);
+const oneSlot = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(slots)
+    .where(
+      and(
+        eq(slots.network, sql.placeholder("network")),
+        eq(slots.sender, sql.placeholder("sender")),
+        eq(slots.nonce, sql.placeholder("nonce")),
+      ),
+    )
+    .prepare(),
+);
+const attemptsAt = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(attempts)
+    .where(
+      and(
+        eq(attempts.network, sql.placeholder("network")),
+        eq(attempts.sender, sql.placeholder("sender")),
+        eq(attempts.nonce, sql.placeholder("nonce")),
+      ),
+    )
+    .orderBy(asc(attempts.number))
+    .prepare(),
+);
 
 export function insertSlot(db: TenantDb, row: SlotRow): void {
   db.insert(slots).values(row).run();
@@ -21,17 +64,13 @@ export function changeSlot(db: TenantDb, key: SlotKey, changes: Partial<Omit<Slo
 }
 
 export function slotAt(db: TenantDb, key: SlotKey): SlotRow | undefined {
-  return db.select().from(slots).where(slotIs(key)).get();
+  const { network, sender, nonce } = key;
+  return oneSlot(db).get({ network, sender, nonce });
 }
 
 /** Lowest nonce first: a later one cannot be mined before an earlier one. */
 export function openSlots(db: TenantDb, network: string, sender: string): SlotRow[] {
-  return db
-    .select()
-    .from(slots)
-    .where(and(eq(slots.network, network), eq(slots.sender, sender), sql`${slots.status} = 'open'`))
-    .orderBy(asc(slots.nonce))
-    .all();
+  return openOf(db).all({ network, sender });
 }
 
 /** Which of the nonces `from..below` have a slot. */
@@ -77,12 +116,8 @@ export function insertAttempt(db: TenantDb, row: AttemptRow): void {
 
 /** In the order they were signed. */
 export function attemptsOf(db: TenantDb, key: SlotKey): AttemptRow[] {
-  return db
-    .select()
-    .from(attempts)
-    .where(and(eq(attempts.network, key.network), eq(attempts.sender, key.sender), eq(attempts.nonce, key.nonce)))
-    .orderBy(asc(attempts.number))
-    .all();
+  const { network, sender, nonce } = key;
+  return attemptsAt(db).all({ network, sender, nonce });
 }
 
 /** The withdrawals whose slot has an attempt with this hash. */

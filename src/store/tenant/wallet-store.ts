@@ -1,18 +1,34 @@
 /** Hot wallets, who signs for them, and counters. A wallet's numbers only ever rise. */
 
 import { and, eq, isNotNull, sql } from "drizzle-orm";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { counters, signers, wallets } from "./schema.ts";
 
 export type WalletRow = typeof wallets.$inferSelect;
 export type SignerRow = typeof signers.$inferSelect;
 
-export function walletRow(db: TenantDb, network: string, sender: string): WalletRow | undefined {
-  return db
+const firstDue = prepared((db: TenantDb) =>
+  db.select({ value: sql<number | null>`min(due_at)` }).from(wallets).prepare(),
+);
+
+const walletAt = prepared((db: TenantDb) =>
+  db
     .select()
     .from(wallets)
-    .where(and(eq(wallets.network, network), eq(wallets.sender, sender)))
-    .get();
+    .where(and(eq(wallets.network, sql.placeholder("network")), eq(wallets.sender, sql.placeholder("sender"))))
+    .prepare(),
+);
+const signerOn = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(signers)
+    .where(eq(signers.network, sql.placeholder("network")))
+    .prepare(),
+);
+
+export function walletRow(db: TenantDb, network: string, sender: string): WalletRow | undefined {
+  return walletAt(db).get({ network, sender });
 }
 
 export function insertWallet(db: TenantDb, network: string, sender: string): WalletRow {
@@ -67,8 +83,7 @@ export function dueWallets(db: TenantDb, now: number): WalletRow[] {
 
 /** Unix milliseconds of the next look at any wallet; null when nothing is under way. */
 export function nextWalletDue(db: TenantDb): number | null {
-  const row = db.select({ value: sql<number | null>`min(due_at)` }).from(wallets).get();
-  return row?.value ?? null;
+  return firstDue(db).get()?.value ?? null;
 }
 
 export function allWallets(db: TenantDb): WalletRow[] {
@@ -76,7 +91,7 @@ export function allWallets(db: TenantDb): WalletRow[] {
 }
 
 export function signerRow(db: TenantDb, network: string): SignerRow | undefined {
-  return db.select().from(signers).where(eq(signers.network, network)).get();
+  return signerOn(db).get({ network });
 }
 
 export function putSigner(db: TenantDb, row: SignerRow): void {

@@ -3,6 +3,7 @@
 import { and, asc, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { OPEN_STATES, type WithdrawalState } from "../../core/withdrawal.ts";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { withdrawals, withdrawalTransitions } from "./schema.ts";
 
@@ -19,6 +20,31 @@ export interface Step {
 
 /** Columns that may change with a step. */
 export type Changes = Partial<Pick<WithdrawalRow, "sender" | "nonce" | "txId" | "feeUnits" | "waitingFor">>;
+
+const byId = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(withdrawals)
+    .where(eq(withdrawals.id, sql.placeholder("id")))
+    .prepare(),
+);
+const byKey = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(withdrawals)
+    .where(
+      and(eq(withdrawals.idempotencyKey, sql.placeholder("key")), eq(withdrawals.account, sql.placeholder("account"))),
+    )
+    .prepare(),
+);
+const steps = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(withdrawalTransitions)
+    .where(eq(withdrawalTransitions.withdrawalId, sql.placeholder("withdrawalId")))
+    .orderBy(asc(withdrawalTransitions.number))
+    .prepare(),
+);
 
 export function insertWithdrawal(db: TenantDb, row: Omit<WithdrawalRow, "seq">): void {
   db.insert(withdrawals).values(row).run();
@@ -58,15 +84,11 @@ export function changeWithdrawal(db: TenantDb, id: string, changes: Changes): vo
 }
 
 export function withdrawalById(db: TenantDb, id: string): WithdrawalRow | undefined {
-  return db.select().from(withdrawals).where(eq(withdrawals.id, id)).get();
+  return byId(db).get({ id });
 }
 
 export function withdrawalByKey(db: TenantDb, account: string, key: string): WithdrawalRow | undefined {
-  return db
-    .select()
-    .from(withdrawals)
-    .where(and(eq(withdrawals.idempotencyKey, key), eq(withdrawals.account, account)))
-    .get();
+  return byKey(db).get({ key, account });
 }
 
 /** Whether any account used this key for a withdrawal. */
@@ -78,12 +100,7 @@ export function isWithdrawalKey(db: TenantDb, key: string): boolean {
 }
 
 export function stepsOf(db: TenantDb, withdrawalId: string): TransitionRow[] {
-  return db
-    .select()
-    .from(withdrawalTransitions)
-    .where(eq(withdrawalTransitions.withdrawalId, withdrawalId))
-    .orderBy(asc(withdrawalTransitions.number))
-    .all();
+  return steps(db).all({ withdrawalId });
 }
 
 /** In the order they were asked for. */

@@ -6,6 +6,7 @@
 
 import { type Refusal, refuse } from "../../../core/refusal.ts";
 import type { WithdrawalView } from "../../../core/views.ts";
+import type { WithdrawalState } from "../../../core/withdrawal.ts";
 import { bindKey, originOfKey, useOfKey } from "../../../store/tenant/key-store.ts";
 import { attemptsOf, changeSlot, type SlotRow, slotAt } from "../../../store/tenant/slot-store.ts";
 import { changeWallet, insertWallet } from "../../../store/tenant/wallet-store.ts";
@@ -22,19 +23,24 @@ type Decision =
   | { readonly ok: true; readonly act: (commit: WithdrawalCommit) => void }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Decides and commits in one turn. A key that came before answers with the withdrawal as it stands. */
+/**
+ * Decides and commits in one turn. A key that came before, or a decision that was made already, answers with the
+ * withdrawal as it stands.
+ * @param done the state that the decision leads to, if it is one that is never left
+ */
 function decide(
   c: TenantContext,
   tenantId: string,
   id: string,
   idempotency: Idempotency,
   decision: (row: WithdrawalRow) => Decision,
+  done: WithdrawalState | null = null,
 ): Done<WithdrawalView> {
   const row = withdrawalById(c.db, id);
   if (row === undefined) return notFound("withdrawal");
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
-  if (use.kind === "replay") return { ok: true, value: toWithdrawalView(c, row), replayed: true };
+  if (use.kind === "replay" || row.state === done) return { ok: true, value: toWithdrawalView(c, row), replayed: true };
   const decided = decision(row);
   if (!decided.ok) return decided;
   c.storage.transactionSync(() => {
@@ -48,11 +54,12 @@ function decide(
 }
 
 export function cancelWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
-  return decide(c, tenantId, id, idempotency, (row) => {
+  const cancel = (row: WithdrawalRow) => {
     const isUnsent = row.nonce === null && (row.state === "funds_reserved" || row.state === "pending_approval");
     if (!isUnsent) return illegal(row, "It can be cancelled only before a nonce is assigned to it.");
     return moves(row, { to: "cancelled", reason: "cancelled_by_merchant", changes: { waitingFor: null } });
-  });
+  };
+  return decide(c, tenantId, id, idempotency, cancel, "cancelled");
 }
 
 export function approveWithdrawal(
@@ -81,11 +88,12 @@ export function rejectWithdrawal(
   why: string | null,
   idempotency: Idempotency,
 ) {
-  return decide(c, tenantId, id, idempotency, (row) => {
+  const reject = (row: WithdrawalRow) => {
     if (row.state !== "pending_approval") return illegal(row, "Nothing waits for an approval.");
     const evidence = why === null ? `rejected with ${keyId}` : `rejected with ${keyId}: ${why}`;
     return moves(row, { to: "rejected", reason: "rejected", evidence, changes: { waitingFor: null } });
-  });
+  };
+  return decide(c, tenantId, id, idempotency, reject, "rejected");
 }
 
 export function speedUpWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {

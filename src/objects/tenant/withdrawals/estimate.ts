@@ -43,13 +43,20 @@ export async function estimateWithdrawal(
       max_fee: shown(cost?.most),
       fee_asset: coin.symbol,
       accepted: verdict.ok,
+      warning: cost?.warning ?? null,
       needs_approval: verdict.ok && verdict.needsApproval,
       refusal: verdict.ok ? null : { code: verdict.refusal.code, detail: verdict.refusal.detail },
     },
   };
 }
 
-async function costOf(payer: Payer, intent: WithdrawalIntent): Promise<{ now: bigint; most: bigint } | null> {
+interface Cost {
+  readonly now: bigint;
+  readonly most: bigint;
+  readonly warning: string | null;
+}
+
+async function costOf(payer: Payer, intent: WithdrawalIntent): Promise<Cost | null> {
   const quote = await quoteOf(payer);
   if (quote === null) return null;
   const { asset } = intent.asset;
@@ -58,6 +65,21 @@ async function costOf(payer: Payer, intent: WithdrawalIntent): Promise<{ now: bi
   const usual = asset === NATIVE ? USUAL_GAS.native : USUAL_GAS.token;
   const gas = estimate === null || estimate.ok === false ? usual : estimate.gas;
   const price = firstFees(quote, capOf(payer, "first"));
-  const most = price.ok ? mostPerGas(price.fees) : price.neededPerGas;
-  return { now: gas * perGasNow(quote), most: (gasLimitFor(gas) ?? gas) * most };
+  const most = (gasLimitFor(gas) ?? gas) * (price.ok ? mostPerGas(price.fees) : price.neededPerGas);
+  const short = await shortage(payer, intent, most);
+  const reverts = estimate?.ok === false ? `It would revert now: ${estimate.detail}` : null;
+  const dear = price.ok ? null : "Fees are above the network's cap now.";
+  return { now: gas * perGasNow(quote), most, warning: short ?? reverts ?? dear };
+}
+
+/** What the hot wallet lacks, in words; null: nothing that any provider knows of. */
+async function shortage(payer: Payer, { asset, amountUnits }: WithdrawalIntent, fee: bigint): Promise<string | null> {
+  const isNative = asset.asset === NATIVE;
+  const [held] = await Promise.allSettled(
+    payer.nodes.slice(0, 1).map((node) => node.balances(payer.sender, isNative ? [] : [asset.asset])),
+  );
+  if (held?.status !== "fulfilled") return null;
+  const [coins, tokens] = held.value;
+  const isShort = isNative ? (coins ?? 0n) < amountUnits + fee : (coins ?? 0n) < fee || (tokens ?? 0n) < amountUnits;
+  return isShort ? `The hot wallet ${payer.sender} cannot cover it and its fee: it must be topped up.` : null;
 }

@@ -76,8 +76,11 @@ function takeMined(payer: Payer, commit: WithdrawalCommit, slot: SlotRow, news: 
   let row = withdrawalOf(payer, slot);
   if (row !== undefined) {
     if (isNew) {
-      changeWithdrawal(db, row.id, { txId, feeUnits: feeUnits.toString(), waitingFor: null });
-      row = { ...row, txId, feeUnits: feeUnits.toString(), waitingFor: null };
+      // What only makes the payment void is neither its transaction nor its fee.
+      const own = news.attempt.kind === "payment" ? { txId, feeUnits: feeUnits.toString() } : { feeUnits: null };
+      const changes = { ...own, waitingFor: row.state === "manual_review" ? row.waitingFor : null };
+      changeWithdrawal(db, row.id, changes);
+      row = { ...row, ...changes };
     }
     judgeMined(payer, commit, row, { ...news, isNew });
   }

@@ -28,7 +28,7 @@ export function readIntent(c: TenantContext, input: NewWithdrawal): Outcome<With
   const named = assetsNamed(c, input.asset, network.id)[0];
   if (named === undefined) {
     return refuse("unknown_asset", `The asset ${JSON.stringify(input.asset)} is not listed on ${network.id}.`, {
-      errors: [{ path: "asset", message: "expected one of GET /v1/networks" }],
+      errors: [{ path: "asset", message: "expected the symbol of one of GET /v1/assets" }],
     });
   }
   const asset = mustFindAsset(c, network.id, named.asset);

@@ -30,9 +30,15 @@ export function judgeIntent(c: TenantContext, intent: WithdrawalIntent): Verdict
     if (verdict.reason === "destination_not_allowed") {
       return refuse("destination_not_allowed", `${destination} on ${network} is not on the allow-list.`);
     }
-    const limit = `${formatAmount(verdict.limitUnits, asset.decimals)} ${asset.symbol}`;
-    const what = verdict.reason === "per_day" ? `of ${limit} in 24 hours` : `of ${limit} for one withdrawal`;
-    return refuse("limit_exceeded", `The limit ${what} would be exceeded.`);
+    const inUnits = (units: bigint) => `${formatAmount(units, asset.decimals)} ${asset.symbol}`;
+    const limit = inUnits(verdict.limitUnits);
+    if (verdict.reason === "per_withdrawal")
+      return refuse("limit_exceeded", `The limit of ${limit} for one withdrawal would be exceeded.`);
+    const left = verdict.limitUnits > lastDayUnits ? verdict.limitUnits - lastDayUnits : 0n;
+    return refuse(
+      "limit_exceeded",
+      `The limit of ${limit} in 24 hours would be exceeded: ${inUnits(left)} of it is left.`,
+    );
   }
   const { available } = readBalance(c.db, { account, network, asset: asset.asset });
   if (available < amountUnits) {

@@ -12,7 +12,7 @@ import { listEntries } from "../../../store/tenant/ledger-store.ts";
 import { insertReport, newestReport, storedReports } from "../../../store/tenant/report-store.ts";
 import { allOpenSlots } from "../../../store/tenant/slot-store.ts";
 import { allCounters } from "../../../store/tenant/wallet-store.ts";
-import { openWithdrawals } from "../../../store/tenant/withdrawal-store.ts";
+import { openWithdrawals, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
 import type { Idempotency } from "../../api.ts";
 import { type Done, KEY_REUSED, notFound } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
@@ -24,6 +24,8 @@ import { Findings } from "./findings.ts";
 
 /** Cron compares a tenant with withdrawals under way this often. */
 const REPORT_EVERY_MS = 3_600_000;
+/** A wait that somebody should hear of. */
+const LONG_WAIT_MS = 10 * 60_000;
 /** Differences that a report names; `mismatches` counts all of them. */
 const MAX_NAMED = 1_000;
 
@@ -123,8 +125,14 @@ function toReport(c: TenantContext, at: number, findings: Findings): Reconciliat
     unreachable: [...unreachable].sort(),
     counters: {
       ...allCounters(c.db),
-      unresolved_withdrawals: open.filter(({ state }) => state === "manual_review").length,
+      unresolved_withdrawals: open.filter((row) => needsSomebody(row, at)).length,
       mismatches: differences.length,
     },
   };
+}
+
+/** A person's turn, or a wait for a top-up, a signer, a lower fee or a rule that has lasted. */
+function needsSomebody({ state, waitingFor, createdAt }: WithdrawalRow, now: number): boolean {
+  if (state === "manual_review") return true;
+  return waitingFor !== null && waitingFor !== "approval" && now - createdAt >= LONG_WAIT_MS;
 }

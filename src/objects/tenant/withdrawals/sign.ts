@@ -10,6 +10,7 @@ import { larger } from "../../../core/amount.ts";
 import { type FeeQuote, type Fees, firstFees, mostPerGas, replacementFees } from "../../../core/fees.ts";
 import type { AgreedLook } from "../../../core/wallet-look.ts";
 import { isOpen } from "../../../core/withdrawal.ts";
+import { step } from "../../../steps.ts";
 import {
   type AttemptRow,
   attemptsOf,
@@ -114,7 +115,7 @@ async function signOne(payer: Payer, signer: Signer, wanted: Wanted): Promise<vo
   }
   const intent = await intentOf(payer, wanted, price.fees);
   if (intent === null) return;
-  const answer = await signer.sign(intent);
+  const answer = await step("sign", () => signer.sign(intent));
   const read = await readSigned(answer, intent);
   if (!read.ok) {
     stopWallet(payer, `the signer did not sign what was asked for nonce ${slot.nonce}: ${read.problem}`);
@@ -188,7 +189,8 @@ function store(payer: Payer, slot: SlotRow, attempts: readonly AttemptRow[], mad
       outcome: null,
     });
     changeSlot(c.db, slot, { speedUp: 0 });
-    if (slot.withdrawalId !== null) changeWithdrawal(c.db, slot.withdrawalId, { txId: signed.txId });
+    if (slot.withdrawalId !== null && kind === "payment")
+      changeWithdrawal(c.db, slot.withdrawalId, { txId: signed.txId });
     setWaiting(payer, slot, null);
   });
 }

@@ -1,6 +1,6 @@
 /** Who signs for a tenant on a network, and the providers its transactions go through. */
 
-import { deriveSigner } from "../../../chains/evm/derived-signer.ts";
+import { type DerivedSigner, deriveSigner } from "../../../chains/evm/derived-signer.ts";
 import { remoteSigner } from "../../../chains/evm/remote-signer.ts";
 import { type PayoutNode, type Signer, SignerFault } from "../../../chains/payout.ts";
 import { createPayoutNodes } from "../../../chains/payout-nodes.ts";
@@ -19,8 +19,17 @@ export function signerOf(c: TenantContext, tenantId: string, network: string): S
   const choice = row === undefined ? "derived" : JSON.stringify([row.url, row.address, row.token]);
   const known = c.payers.signers.get(network);
   if (known?.choice === choice) return known.signer;
-  const signer = row === undefined ? deriveSigner(c.settings.walletSeed, tenantId, { id: network }) : remote(c, row);
+  const signer = row === undefined ? derivedSigner(c, tenantId, network) : remote(c, row);
   c.payers.signers.set(network, { choice, signer });
+  return signer;
+}
+
+/** The tenant's own key on a network, whether it is the one in use or not. Deriving it takes milliseconds. */
+export function derivedSigner(c: TenantContext, tenantId: string, network: string): DerivedSigner {
+  const known = c.payers.derived.get(network);
+  if (known !== undefined) return known;
+  const signer = deriveSigner(c.settings.walletSeed, tenantId, { id: network });
+  c.payers.derived.set(network, signer);
   return signer;
 }
 

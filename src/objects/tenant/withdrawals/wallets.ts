@@ -1,6 +1,5 @@
 /** The tenant's hot wallets as people see them, who signs for them, and how a stopped one goes on. */
 
-import { deriveSigner } from "../../../chains/evm/derived-signer.ts";
 import { burnCall } from "../../../chains/evm/intent.ts";
 import { readSigned } from "../../../chains/evm/signed-transaction.ts";
 import { type Intent, SignerFault } from "../../../chains/payout.ts";
@@ -26,7 +25,7 @@ import type { Idempotency, SignerChoice } from "../../api.ts";
 import { unknownNetwork } from "../addresses.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import { allAssets, type TenantContext } from "../context.ts";
-import { payoutNodes, remote, walletAddress } from "./signing.ts";
+import { derivedSigner, payoutNodes, remote, walletAddress } from "./signing.ts";
 
 /** EIP-2681 allows it, and no wallet gets there. */
 const UNREACHABLE_NONCE = 2 ** 52;
@@ -50,8 +49,7 @@ export function chooseSigner(
     if (settings === undefined) return unknownNetwork(network);
     const row = choice.type === "derived" ? null : await provenSigner(c, settings, choice);
     if (row !== null && !row.ok) return row;
-    const next =
-      row === null ? deriveSigner(c.settings.walletSeed, tenantId, { id: network }).address : row.value.address;
+    const next = row === null ? derivedSigner(c, tenantId, network).address : row.value.address;
     const busy = busyWallet(c, tenantId, network, next);
     if (busy !== null) return busy;
     c.storage.transactionSync(() => {
@@ -145,7 +143,7 @@ async function viewOf(c: TenantContext, tenantId: string, network: string): Prom
     address,
     signer:
       signer === undefined
-        ? { type: "derived", path: deriveSigner(c.settings.walletSeed, tenantId, { id: network }).path }
+        ? { type: "derived", path: derivedSigner(c, tenantId, network).path }
         : { type: "remote", url: new URL(signer.url).origin },
     balances: await balancesOf(c, network, address),
     next_nonce: row === undefined || row.usedBelow === -1 ? null : row.nextNonce,

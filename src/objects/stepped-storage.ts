@@ -1,0 +1,34 @@
+/**
+ * An object's own storage, as its parts use it. Commits, alarms and waits for the disk are steps; reads of the own
+ * disk are none, for nothing is decided by whether they were made. Single statements outside a transaction become
+ * durable with the turn they are made in, and so with whatever step ends it.
+ */
+
+import { commitStep, step } from "../steps.ts";
+
+export interface SteppedStorage {
+  transactionSync<T>(work: () => T): T;
+  getAlarm(): Promise<number | null>;
+  /** Part of the turn it is called in, as a write is. @param at unix milliseconds */
+  setAlarm(at: number): Promise<void>;
+  /** The alarm and everything else. */
+  clear(): Promise<void>;
+  sync(): Promise<void>;
+  /** Only `steppedStorage` makes one: the platform's own storage does not pass for it. */
+  readonly isStepped: true;
+}
+
+export function steppedStorage(kind: string, storage: DurableObjectStorage): SteppedStorage {
+  return {
+    transactionSync: (work) => commitStep(`${kind} commit`, () => storage.transactionSync(work)),
+    getAlarm: () => storage.getAlarm(),
+    setAlarm: (at) => step(`${kind} alarm`, () => storage.setAlarm(at)),
+    clear: () =>
+      step(`${kind} clear`, async () => {
+        await storage.deleteAlarm();
+        await storage.deleteAll();
+      }),
+    sync: () => step(`${kind} sync`, () => storage.sync()),
+    isStepped: true,
+  };
+}
