@@ -1,9 +1,10 @@
 /**
- * Three projects, so that a fast failure is seen first and nothing fights over two cores:
+ * Four projects, so that a fast failure is seen first and nothing fights over two cores:
  *
  * - `node`: pure code, properties and the house's own rules, on plain Node;
+ * - `simulation`: the product in worlds in which everything fails, in processes of its own;
  * - `workers`: inside workerd, with real D1 and real objects, storage apart for each file;
- * - `e2e`: the whole service as `npm start` runs it, after the other two, with time to wait for blocks.
+ * - `e2e`: the whole service as `npm start` runs it, after the others, with time to wait for blocks.
  *
  * `npm test` sets SLUICE_TEST_REPORT to get the counts as JSON beside the readable report.
  */
@@ -33,6 +34,14 @@ export default defineConfig({
         },
       },
       {
+        test: {
+          name: "simulation",
+          include: ["test/simulation/**/*.test.ts"],
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
         plugins: [
           cloudflareTest(async () => ({
             wrangler: { configPath: fileURLToPath(new URL("wrangler.toml", import.meta.url)) },
@@ -44,6 +53,8 @@ export default defineConfig({
                 WALLET_SEED: "5c1d0f9a7be3428665b0a4c7d9e8f162b347a8b9c0d1e2f3a4f60718293a4b5d",
                 RPC_LOCAL: "http://127.0.0.1:1",
                 ALLOW_LOCAL_WEBHOOKS: "true",
+                // "1": every crash point and every pair of them is played.
+                SLUICE_ALL_CRASHES: process.env.SLUICE_ALL_CRASHES ?? "",
                 TEST_MIGRATIONS: await readD1Migrations(fileURLToPath(new URL("migrations", import.meta.url))),
               },
             },
@@ -57,7 +68,7 @@ export default defineConfig({
           hookTimeout: 30_000,
           maxWorkers: 2,
           deps: { optimizer: { ssr: { enabled: true, include: LARGE_LIBRARIES } } },
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -68,7 +79,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

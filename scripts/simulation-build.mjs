@@ -1,11 +1,13 @@
 /**
  * Owns: the simulator as one file that Node runs. The product's own modules go into it as they are; only
- * what the platform gives (`cloudflare:workers`) is the simulation's, and SQL files become text.
+ * what the platform gives (`cloudflare:workers`) is the simulation's, and SQL files become text. On request a
+ * source is changed on its way in: that is how seeded bugs are tried.
  */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "vite";
+import { applyEdit } from "../test/simulation/mutants/mutant.ts";
 import { PROJECT } from "./install.mjs";
 
 const SIMULATION = join(PROJECT, "test", "simulation");
@@ -25,23 +27,41 @@ export const onNode = {
   ],
 };
 
-/** @returns path of the built file */
-export async function buildSimulation(outDir = join(PROJECT, "node_modules", ".cache", "sluice-simulation")) {
+/**
+ * @param {{ outDir?: string, edits?: readonly import("../test/simulation/mutants/mutant.ts").Edit[] }} [wanted]
+ * @returns path of the built file
+ * @throws when an edit does not fit, or is of a file that the simulator does not contain
+ */
+export async function buildSimulation({ outDir, edits = [] } = {}) {
+  const folder = outDir ?? join(PROJECT, "node_modules", ".cache", "sluice-simulation");
+  const missing = new Set(edits.map(({ file }) => file));
+  const edited = {
+    name: "edited-sources",
+    enforce: /** @type {"pre"} */ ("pre"),
+    load(id) {
+      const own = edits.filter(({ file }) => id === join(PROJECT, file));
+      if (own.length === 0) return null;
+      for (const { file } of own) missing.delete(file);
+      return own.reduce(applyEdit, readFileSync(id, "utf8"));
+    },
+  };
   await build({
     ...onNode,
+    plugins: [edited, ...onNode.plugins],
     root: PROJECT,
     configFile: false,
     logLevel: "warn",
     ssr: { noExternal: true },
     build: {
       ssr: join(SIMULATION, "main.ts"),
-      outDir,
+      outDir: folder,
       emptyOutDir: true,
       target: "node24",
       minify: false,
-      sourcemap: "inline",
+      sourcemap: edits.length === 0 ? "inline" : false,
       rollupOptions: { output: { entryFileNames: "main.mjs", codeSplitting: false } },
     },
   });
-  return join(outDir, "main.mjs");
+  if (missing.size > 0) throw new Error(`not part of the simulator: ${[...missing].join(", ")}`);
+  return join(folder, "main.mjs");
 }

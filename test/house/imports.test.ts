@@ -34,6 +34,7 @@ describe("the rules catch", () => {
     "src/objects/tenant.ts": "",
     "src/schema/a.ts": "",
     "src/sdk/a.ts": "",
+    "src/steps.ts": "",
   };
   const project = (files: Record<string, string>): Sources => new Map(Object.entries({ ...other, ...files }));
 
@@ -50,6 +51,8 @@ describe("the rules catch", () => {
     ["src/webhooks/b.ts", 'import "../store/a.ts";'],
     ["src/console/b.ts", 'import "../schema/a.ts";'],
     ["src/env.ts", 'import "./objects/tenant.ts";'],
+    ["src/core/b.ts", 'import "../steps.ts";'],
+    ["src/steps.ts", 'import "./core/a.ts";'],
     ["src/core/b.ts", 'import "./missing.ts";'],
     ["src/lib/b.ts", ""],
   ])("a wrong direction: %s with %s", (path, source) => {

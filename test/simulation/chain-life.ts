@@ -6,12 +6,14 @@
 import { ModelChain, newAddress, pay, payThrough, payTokens, type Tx } from "../support/model-chain.ts";
 import { WalletChain } from "../support/wallet-chain.ts";
 import type { DrawnFates } from "./fates.ts";
+import { submitQuietly } from "./providers.ts";
 import type { World } from "./world/world.ts";
 
-const BLOCK_MS = 4_000;
+const BLOCK_MS = 3_000;
 const START_BLOCKS = 24;
-/** The window is 20 blocks: no fork that a person would have to judge. */
+/** The window is 12 blocks: no fork that a person would have to judge. */
 const MAX_REORG = 8;
+const GWEI = 10n ** 9n;
 export const TOKEN = `0x${"70".repeat(20)}`;
 
 export class ChainLife {
@@ -23,6 +25,10 @@ export class ChainLife {
   /** Whom strangers pay. */
   readonly payees: string[] = [];
   onBlock: () => void = () => {};
+  /** Whether somebody shows a branch of its own: then the best one stays as it is, and no window is too short. */
+  isSplit: () => boolean = () => false;
+  /** Transactions that come back from every fork. */
+  readonly #lasting = new Set<string>();
 
   constructor(world: World, fates: DrawnFates) {
     this.#world = world;
@@ -36,33 +42,47 @@ export class ChainLife {
     return this.wallets.chain;
   }
 
-  /** Tops a hot wallet up, by a block of its own that is never replaced: the test is not about poverty. */
+  /** Tops a hot wallet up. It comes back from every fork: the test is not about poverty. */
   fund(wallet: string, units: bigint): void {
-    this.#waiting.push(pay(wallet, units), payTokens(TOKEN, [wallet, units]));
+    const funds = [pay(wallet, units), payTokens(TOKEN, [wallet, units])];
+    for (const { hash } of funds) this.#lasting.add(hash);
+    this.#waiting.push(...funds);
   }
 
-  /** Somebody pays somebody who is watched, in one of the ways there are. */
-  payment(): void {
-    if (this.payees.length === 0) return;
+  /** A payment that somebody is sure to make. */
+  give(to: string, asset: string, units: bigint): void {
+    this.#waiting.push(asset === "native" ? pay(to, units) : payTokens(asset, [to, units]));
+  }
+
+  /** Somebody pays somebody who is watched, in one of the ways there are. @returns what waits for its block now */
+  payment(): Tx | null {
+    if (this.payees.length === 0) return null;
     const { dice } = this.#world;
     const to = dice.pick(this.payees);
     const units = BigInt(dice.between(1, 5)) * 10n ** 17n;
-    switch (dice.roll(5)) {
+    const tx = this.#paymentTo(to, units, dice.roll(7));
+    this.#waiting.push(tx);
+    return tx;
+  }
+
+  #paymentTo(to: string, units: bigint, way: number): Tx {
+    const { dice } = this.#world;
+    switch (way) {
       case 0:
       case 1:
-        this.#waiting.push(pay(to, units));
-        break;
+        return pay(to, units);
       case 2:
-        this.#waiting.push(payTokens(TOKEN, [to, units]));
-        break;
+        return payTokens(TOKEN, [to, units]);
       case 3:
         // Two transfers of one transaction, the same to the unit.
-        this.#waiting.push(
-          payTokens(TOKEN, [to, units], [newAddress(), 1n], [to, units], [dice.pick(this.payees), units]),
-        );
-        break;
+        return payTokens(TOKEN, [to, units], [newAddress(), 1n], [to, units], [dice.pick(this.payees), units]);
+      case 4:
+        // Moves nothing: it failed, by itself or inside.
+        return dice.chance(0.5)
+          ? pay(to, units, { status: 0 })
+          : { ...payThrough(newAddress(), { to, value: units }), status: 0 };
       default:
-        this.#waiting.push(payThrough(newAddress(), { to, value: units }));
+        return payThrough(newAddress(), { to, value: units }, { to, value: units });
     }
   }
 
@@ -70,7 +90,8 @@ export class ChainLife {
     const { dice } = this.#world;
     this.#world.later(BLOCK_MS / 2 + dice.roll(BLOCK_MS), "block", () => {
       this.#nextBlock();
-      if (this.#fates.strikes("reorg", "chain")) this.#reorganise();
+      this.#changeRules();
+      if (this.#fates.strikes("reorg", "chain") && !this.isSplit()) this.#reorganise();
       else this.#mine();
       if (this.#fates.strikes("eviction", "pool")) this.wallets.forget();
       this.onBlock();
@@ -87,7 +108,22 @@ export class ChainLife {
     this.#world.note(`block ${height} with ${taken.length} payments`);
   }
 
-  /** Strangers' payments fall out and come back in another block, in another order, or much later. */
+  /** What a payment meets when it is mined: a receiver who refuses, a token that moves nothing, a dear block. */
+  #changeRules(): void {
+    const { wallets } = this;
+    const { dice } = this.#world;
+    const isDear = wallets.baseFee > GWEI;
+    // Some of it passes soon, some is above every cap and lasts until people begin to ask.
+    if (this.#fates.strikes("feeSpike", "gas")) wallets.baseFee = GWEI * dice.pick([3n, 10n, 40n, 5_000n]);
+    else if (this.#fates.isHealed || (isDear && dice.chance(0.2))) wallets.baseFee = GWEI;
+    wallets.silent.clear();
+    if (this.#fates.strikes("silentToken", "token")) wallets.silent.add(TOKEN);
+    const [waiting] = wallets.pool;
+    if (waiting === undefined || !this.#fates.strikes("revert", "receiver")) return;
+    wallets.reverting.add(waiting.data === "0x" ? waiting.to : `0x${waiting.data.slice(34, 74)}`);
+  }
+
+  /** Payments fall out and come back in another block, in another order, much later, or never. */
   #reorganise(): void {
     const { dice } = this.#world;
     const depth = Math.min(dice.between(1, MAX_REORG), this.chain.head - START_BLOCKS);
@@ -98,8 +134,26 @@ export class ChainLife {
     const gone: Tx[] = [];
     for (let height = this.chain.head - depth + 1; height <= this.chain.head; height++)
       gone.push(...(this.chain.at(height)?.txs ?? []));
-    this.wallets.reorg(depth, { keep: dice.chance(0.6) });
+    const blocks: Tx[][] = Array.from({ length: depth + 1 }, () => []);
+    for (const tx of gone.filter(({ sent }) => sent === undefined)) {
+      const fate = dice.fraction();
+      if (fate < 0.5 || this.#lasting.has(tx.hash)) dice.pick(blocks).unshift(tx);
+      else if (fate < 0.85) this.#waiting.push(tx);
+      else this.#world.note(`${tx.hash.slice(-6)} is gone for good`);
+    }
+    this.chain.reorg(depth, ...blocks);
+    if (dice.chance(0.6)) this.#takeBack(gone);
     this.#world.note(`reorganisation of ${depth} blocks with ${gone.length} transactions`);
     this.#fates.reach.count(`reorganisation ${depth}`);
+  }
+
+  /** Pools take back what was signed by our wallets, lowest nonce first. */
+  #takeBack(gone: readonly Tx[]): void {
+    const own = gone.filter(({ sent }) => sent !== undefined);
+    own.sort((a, b) => (a.sent?.nonce ?? 0) - (b.sent?.nonce ?? 0));
+    for (const { hash } of own) {
+      const signed = this.wallets.received.get(hash);
+      if (signed !== undefined) submitQuietly(this.wallets, signed);
+    }
   }
 }

@@ -27,6 +27,12 @@ export interface Rates {
   readonly sendFault: number;
   readonly reorg: number;
   readonly eviction: number;
+  /** A receiver begins to refuse, a token to move nothing, gas to cost many times as much. */
+  readonly revert: number;
+  readonly silentToken: number;
+  readonly feeSpike: number;
+  /** A provider follows a branch of its own for a while. */
+  readonly ownFork: number;
   readonly webhookFault: number;
   readonly clientAnswerLost: number;
   readonly deploy: number;
@@ -40,18 +46,22 @@ const MOST: Rates = {
   alarmLate: 0.1,
   alarmTwice: 0.1,
   alarmLost: 0.05,
-  d1Failed: 0.1,
-  d1AnswerLost: 0.1,
+  d1Failed: 0.15,
+  d1AnswerLost: 0.15,
   d1Silent: 0.02,
   cronSkipped: 0.3,
   nodeFault: 0.2,
   nodeLag: 0.3,
   sendFault: 0.4,
-  reorg: 0.25,
-  eviction: 0.15,
-  webhookFault: 0.3,
+  reorg: 0.3,
+  eviction: 0.25,
+  revert: 0.2,
+  silentToken: 0.15,
+  feeSpike: 0.15,
+  ownFork: 0.12,
+  webhookFault: 0.5,
   clientAnswerLost: 0.2,
-  deploy: 0.03,
+  deploy: 0.2,
 };
 
 /** A tenth of all worlds is calm, a tenth is hell; in the others each trouble is on or off by itself. */
@@ -82,6 +92,8 @@ export class DrawnFates implements ServiceFates {
   readonly reach: Reach;
   readonly #dice: Dice;
   isHealed = false;
+  /** In which states withdrawals are that may still change. */
+  statesNow: () => readonly string[] = () => [];
 
   constructor(rates: Rates, dice: Dice, reach: Reach) {
     this.rates = rates;
@@ -94,6 +106,7 @@ export class DrawnFates implements ServiceFates {
     const struck = this.#dice.chance(this.rates[rate]);
     if (!struck || this.isHealed) return false;
     this.reach.count(`${rate} ${what}`);
+    for (const state of this.statesNow()) this.reach.count(`cell ${rate} at ${state}`);
     return true;
   }
 

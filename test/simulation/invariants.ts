@@ -1,34 +1,58 @@
 /**
- * What must hold when the world has come to rest, and what must hold whenever bytes leave. Read from the
+ * What must hold when the world has come to rest, in every moment before, and whenever bytes leave. Read from the
  * objects' own rows and from the chain, not from what the product says of itself. Names are the design's.
  */
 
-import { readSigned } from "../../src/chains/evm/signed-transaction.ts";
-import { isOpen, mayBecome, type WithdrawalState } from "../../src/core/withdrawal.ts";
-import type { Tx } from "../support/model-chain.ts";
-import { TOKEN } from "./chain-life.ts";
+import { MAX_ATTEMPTS } from "../../src/core/webhook-schedule.ts";
+import { checkEvents, checkFees, checkLedger, checkReserved, type Fail, type Rows } from "./check-books.ts";
+import { checkClaims, checkDeposits, checkPending } from "./check-deposits.ts";
+import {
+  checkApprovals,
+  checkConfirmed,
+  checkIntents,
+  checkKeys,
+  checkNonces,
+  checkPayments,
+  checkSteps,
+} from "./check-withdrawals.ts";
 import type { Complaints, Merchant } from "./merchants.ts";
 import type { Town } from "./run.ts";
-import type { Service } from "./service.ts";
-import type { Row } from "./world/disk.ts";
-import type { SimObject } from "./world/objects.ts";
+import { isEndpoint, isTenant, type Service } from "./service.ts";
 
-const isTenant = ({ name, disk }: SimObject) =>
-  name.startsWith("tenant/") && disk.rows("SELECT 1 FROM sqlite_master WHERE name = 'withdrawals'").length > 0;
-/** Objects that were ever called to an end: one whose first call crashed has no tables and was given nothing. */
-const isEndpoint = ({ name, disk }: SimObject) =>
-  name.startsWith("endpoint/") && disk.rows("SELECT 1 FROM sqlite_master WHERE name = 'deliveries'").length > 0;
-
-/** I8: whatever reaches a provider was stored, durably, before. */
+/** I8, I7: whatever reaches a provider was stored, durably, before, and its nonce was claimed. */
 export function checkSend(service: Service, raw: string, complaints: Complaints): void {
-  const isStored = service.objects
-    .filter(isTenant)
-    .some(({ disk }) => disk.rows("SELECT 1 FROM attempts WHERE raw = ?", raw).length > 0);
-  if (!isStored) complaints.add(`I8 bytes that no tenant has stored reached a provider: ${raw.slice(0, 60)}...`);
+  for (const { disk } of service.objects.filter(isTenant)) {
+    const [attempt] = disk.rows("SELECT network, sender, nonce FROM attempts WHERE raw = ?", raw);
+    if (attempt === undefined) continue;
+    const { network, sender, nonce } = attempt;
+    const claim = "SELECT 1 FROM wallet_nonces WHERE network = ? AND sender = ? AND nonce = ?";
+    if (service.d1.rows(claim, network, sender, nonce).length === 0)
+      complaints.add(`I7 nonce ${nonce} of ${sender} reached a provider before it was claimed`);
+    return;
+  }
+  complaints.add(`I8 bytes that no tenant has stored reached a provider: ${raw.slice(0, 60)}...`);
 }
 
-/** Nothing is left to do: no delivery waits, nothing is handed over, no withdrawal is open, no deposit undecided. */
-export function whatIsLeft(service: Service): string | null {
+/** What no moment may show. Called as blocks come. */
+export function checkNow({ service, complaints }: Town): void {
+  for (const { name, disk } of service.objects.filter(isTenant)) {
+    const fail = (text: string) => complaints.add(`${name}: ${text}`);
+    const rows: Rows = (sql, ...values) => disk.rows(sql, ...values);
+    checkReserved(rows, fail);
+    checkConfirmed(rows, fail);
+    checkPending(service, name.slice("tenant/".length), rows, fail);
+  }
+}
+
+/** Read blocks may stand so far behind the head at any moment. */
+const MAX_BEHIND = 2;
+
+/** Nothing is left to do: the chain is read, nothing is undecided, open, or still to be told. */
+export function whatIsLeft(service: Service, head: number): string | null {
+  for (const { name, disk } of service.objects.filter((object) => object.name.startsWith("scanner/"))) {
+    const scannedTo = Number(disk.rows("SELECT scanned_to FROM scanner")[0]?.scanned_to ?? -1);
+    if (scannedTo < head - MAX_BEHIND) return `${name} has read to ${scannedTo} of ${head}`;
+  }
   for (const { name, disk } of service.objects.filter(isTenant)) {
     const count = (sql: string) => Number(disk.rows(sql)[0]?.n ?? 0);
     const open = count(
@@ -52,180 +76,40 @@ export function whatIsLeft(service: Service): string | null {
 }
 
 export async function checkAtRest(town: Town): Promise<void> {
+  const { service, life, foreign } = town;
+  const keys = new Map(
+    service.d1.rows("SELECT * FROM deposit_keys").map((row) => [`${row.tx_id}/${row.transfer_index}`, row.tenant_id]),
+  );
   for (const merchant of town.merchants) {
-    const tenant = town.service.object("tenant", merchant.id);
+    const { disk } = service.object("tenant", merchant.id);
     const fail = (text: string) => town.complaints.add(`${merchant.name}: ${text}`);
-    const rows = (sql: string, ...values: unknown[]) => tenant.disk.rows(sql, ...values);
+    const rows: Rows = (sql, ...values) => disk.rows(sql, ...values);
     checkEvents(rows, fail);
     checkLedger(rows, fail);
-    checkDeposits(town, merchant, rows, fail);
+    checkReserved(rows, fail);
+    checkFees(rows, feesOf(town, merchant), fail);
+    checkDeposits(life, foreign, rows, fail);
+    checkClaims(keys, merchant.id, rows, fail);
     checkSteps(rows, fail);
-    checkPayments(town, merchant, rows, fail);
+    checkPayments(life, merchant.wallet, rows, fail);
+    checkKeys(service, merchant.id, rows, fail);
+    if (merchant.approvalAbove !== null) checkApprovals(merchant.approvalAbove, rows, fail);
     await checkIntents(rows, fail);
     checkTold(town, merchant, rows, fail);
   }
-  checkNonces(town);
+  checkNonces(service, town.complaints);
   checkBlocks(town);
 }
 
-type Rows = (sql: string, ...values: unknown[]) => Row[];
-type Fail = (text: string) => void;
-
-/** I1, I2, I13: sequences without a gap; of one deposit, confirmed and reverted in turn. */
-function checkEvents(rows: Rows, fail: Fail): void {
-  const events = rows("SELECT sequence, type, subject, subject_sequence FROM events ORDER BY sequence");
-  const subjects = new Map<string, Row[]>();
-  for (const [i, event] of events.entries()) {
-    if (event.sequence !== i + 1) fail(`I13 event ${event.sequence} stands at place ${i + 1}`);
-    const own = subjects.get(String(event.subject)) ?? [];
-    own.push(event);
-    subjects.set(String(event.subject), own);
-  }
-  for (const [subject, own] of subjects) {
-    own.forEach((event, i) => {
-      if (event.subject_sequence !== i + 1) fail(`I2 ${subject}: ${event.subject_sequence} at place ${i + 1}`);
-    });
-    const money = own.map(({ type }) => String(type)).filter((type) => /^deposit\.(confirmed|reverted)$/.test(type));
-    money.forEach((type, i) => {
-      if (type !== (i % 2 === 0 ? "deposit.confirmed" : "deposit.reverted")) fail(`I1 ${subject}: ${money.join()}`);
-    });
-  }
-}
-
-/** I3, I4, I11: balances are the fold of the entries, nothing is below zero, and what is open is reserved. */
-function checkLedger(rows: Rows, fail: Fail): void {
-  const fold = new Map<string, Record<string, bigint>>();
-  const journals = new Set<string>();
-  for (const entry of rows("SELECT * FROM ledger_entries ORDER BY seq")) {
-    const name = `${entry.account}/${entry.network}/${entry.asset}`;
-    const sums = fold.get(name) ?? { available: 0n, reserved: 0n, settled: 0n, debt: 0n };
-    const move = (bucket: string, by: bigint) => {
-      if (bucket !== "chain") sums[bucket] = (sums[bucket] ?? 0n) + (bucket === "debt" ? -by : by);
-      if (bucket === "available" && (sums.available ?? 0n) < 0n)
-        fail(`I4 ${name}: available fell to ${sums.available}`);
-    };
-    move(String(entry.from_bucket), -BigInt(String(entry.amount_units)));
-    move(String(entry.to_bucket), BigInt(String(entry.amount_units)));
-    fold.set(name, sums);
-    journals.add(`${entry.journal_id}/${entry.line}`);
-  }
-  const open = new Map<string, bigint>();
-  for (const row of rows("SELECT account, network, asset, amount_units, state FROM withdrawals")) {
-    if (!isOpen(row.state as WithdrawalState)) continue;
-    const name = `${row.account}/${row.network}/${row.asset}`;
-    open.set(name, (open.get(name) ?? 0n) + BigInt(String(row.amount_units)));
-  }
-  for (const row of rows("SELECT * FROM balances")) {
-    const name = `${row.account}/${row.network}/${row.asset}`;
-    const sums = fold.get(name) ?? {};
-    for (const bucket of ["available", "reserved", "settled", "debt"] as const) {
-      const held = BigInt(String(row[bucket]));
-      if (held !== (sums[bucket] ?? 0n)) fail(`I3 ${name}: ${bucket} is ${held}, its entries sum to ${sums[bucket]}`);
-      if (held < 0n) fail(`I4 ${name}: ${bucket} is ${held}`);
-    }
-    const reserved = BigInt(String(row.reserved));
-    if (reserved !== (open.get(name) ?? 0n))
-      fail(`I11 ${name}: ${reserved} is reserved, ${open.get(name) ?? 0n} is open`);
-  }
-}
-
-/** I5: every account was credited with what the best chain pays to its addresses, and with nothing else. */
-function checkDeposits({ life }: Town, merchant: Merchant, rows: Rows, fail: Fail): void {
-  const from = new Map<string, { account: string; height: number }>();
-  for (const row of rows("SELECT address, account, watched_from FROM addresses")) {
-    from.set(String(row.address), { account: String(row.account), height: Number(row.watched_from) });
-  }
-  const owed = new Map<string, bigint>();
-  const add = (height: number, to: string, asset: string, units: bigint) => {
-    const watch = from.get(to);
-    if (watch === undefined || height < watch.height || units === 0n) return;
-    const name = `${watch.account}/${asset}`;
-    owed.set(name, (owed.get(name) ?? 0n) + units);
-  };
+/** What the chain took for everything a merchant's wallet sent. Wei. */
+function feesOf({ life }: Town, { wallet }: Merchant): bigint {
+  let fees = 0n;
   for (let height = 0; height <= life.chain.head; height++) {
-    for (const tx of life.chain.at(height)?.txs ?? []) addTx(tx, (to, asset, units) => add(height, to, asset, units));
-  }
-  const credited = new Map<string, bigint>();
-  for (const row of rows(
-    "SELECT account, asset, from_bucket, to_bucket, amount_units FROM ledger_entries WHERE cause_type LIKE 'deposit.%'",
-  )) {
-    const name = `${row.account}/${row.asset}`;
-    const sign = row.from_bucket === "chain" ? 1n : -1n;
-    credited.set(name, (credited.get(name) ?? 0n) + sign * BigInt(String(row.amount_units)));
-  }
-  for (const name of new Set([...owed.keys(), ...credited.keys()])) {
-    const [chain, books] = [owed.get(name) ?? 0n, credited.get(name) ?? 0n];
-    if (chain !== books) fail(`I5 ${merchant.name}/${name}: the chain paid ${chain}, ${books} was credited`);
-  }
-}
-
-function addTx(tx: Tx, add: (to: string, asset: string, units: bigint) => void): void {
-  if (tx.status === 0) return;
-  add(tx.to, "native", tx.value);
-  for (const call of tx.calls) add(call.to, "native", call.value);
-  for (const log of tx.logs) add(`0x${log.topics[2]?.slice(26)}`, log.address, BigInt(log.data));
-}
-
-/** I12: every step is one there is, and begins where the one before it ended. */
-function checkSteps(rows: Rows, fail: Fail): void {
-  const last = new Map<string, WithdrawalState | null>();
-  for (const row of rows("SELECT * FROM withdrawal_transitions ORDER BY withdrawal_id, number")) {
-    const id = String(row.withdrawal_id);
-    const before = last.get(id) ?? null;
-    const [from, to] = [row.from_state as WithdrawalState | null, row.to_state as WithdrawalState];
-    if (from !== before) fail(`I12 ${id}: a step from ${from} after ${before}`);
-    if (from !== null && !mayBecome(from, to)) fail(`I12 ${id}: ${from} became ${to}`);
-    last.set(id, to);
-  }
-  for (const { id, state } of rows("SELECT id, state FROM withdrawals")) {
-    if (last.get(String(id)) !== state) fail(`I12 ${id} is ${state}, its last step led to ${last.get(String(id))}`);
-  }
-}
-
-/** I6, I9: a withdrawal is on the chain once when it is confirmed, and not at all when it was given back. */
-function checkPayments({ life }: Town, merchant: Merchant, rows: Rows, fail: Fail): void {
-  const paid = life.wallets.paidBy(merchant.wallet).filter(({ success, units }) => success && units > 0n);
-  const wanted = new Set<string>();
-  for (const row of rows("SELECT id, destination, asset, amount_units, state FROM withdrawals")) {
-    wanted.add(String(row.destination));
-    const own = paid.filter(({ to }) => to === row.destination);
-    const times = row.state === "confirmed" ? 1 : 0;
-    if (own.length !== times) fail(`I6 ${row.id} is ${row.state} and was paid ${own.length} times`);
-    for (const { asset, units } of own) {
-      const right = row.asset === "native" ? asset === "native" : asset === TOKEN;
-      if (!right || units !== BigInt(String(row.amount_units))) fail(`I6 ${row.id} was paid ${units} of ${asset}`);
+    for (const { sent } of life.chain.at(height)?.txs ?? []) {
+      if (sent?.from === wallet) fees += sent.gasUsed * sent.gasPrice;
     }
   }
-  for (const { to, hash } of paid) if (!wanted.has(to)) fail(`I6 ${hash} pays ${to}, which nobody asked for`);
-}
-
-/** I16: signed bytes decode to what was approved. I6: one nonce for each withdrawal. */
-async function checkIntents(rows: Rows, fail: Fail): Promise<void> {
-  const attempts = rows(
-    `SELECT a.*, w.destination, w.asset, w.amount_units FROM attempts AS a
-     JOIN slots AS s ON s.network = a.network AND s.sender = a.sender AND s.nonce = a.nonce
-     LEFT JOIN withdrawals AS w ON w.id = s.withdrawal_id`,
-  );
-  for (const row of attempts) {
-    const isToken = row.kind === "payment" && row.asset !== "native";
-    const units = BigInt(String(row.amount_units ?? "0"));
-    const data = `0xa9059cbb${String(row.destination).slice(2).padStart(64, "0")}${units.toString(16).padStart(64, "0")}`;
-    const read = await readSigned(String(row.raw), {
-      chainId: 31_337,
-      sender: String(row.sender),
-      nonce: Number(row.nonce),
-      to: row.kind === "burn" ? String(row.sender) : isToken ? String(row.asset) : String(row.destination),
-      valueUnits: row.kind === "burn" || isToken ? 0n : units,
-      data: isToken ? data : "0x",
-      gasLimit: BigInt(String(row.gas_limit)),
-      fees: {
-        kind: "eip1559",
-        maxFeePerGas: BigInt(String(row.most_per_gas)),
-        maxPriorityFeePerGas: BigInt(String(row.tip_per_gas)),
-      },
-    });
-    if (!read.ok) fail(`I16 ${row.tx_id}: ${read.problem}`);
-  }
+  return fees;
 }
 
 /** I13: every event came to the receiver, or is visibly given up. I10: every key that was answered names what is there. */
@@ -233,38 +117,24 @@ function checkTold({ service }: Town, merchant: Merchant, rows: Rows, fail: Fail
   const endpoints = service.objects.filter(isEndpoint);
   const given = new Set(
     endpoints
-      .flatMap(({ disk }) => disk.rows("SELECT event_id FROM deliveries WHERE status = 'given_up'"))
+      .flatMap(({ disk }) => disk.rows("SELECT event_id, failures FROM deliveries WHERE status = 'given_up'"))
+      .filter(({ failures }) => Number(failures) >= MAX_ATTEMPTS)
       .map((row) => row.event_id),
   );
+  for (const { disk } of endpoints) {
+    const twice = "SELECT event_id, count(*) AS n FROM deliveries GROUP BY event_id HAVING n > 1";
+    for (const { event_id, n } of disk.rows(twice)) fail(`I13 event ${event_id} is delivered ${n} times over`);
+  }
   const made = rows("SELECT coalesce(min(sequence), 1) AS first FROM events")[0]?.first ?? 1;
   for (const event of rows("SELECT id, type, sequence FROM events WHERE sequence >= ?", made)) {
     if (/^deposit\.(pending|dropped)$/.test(String(event.type))) continue;
-    if (!merchant.bodies.has(String(event.id)) && !given.has(event.id as string))
+    if (!merchant.receiver.bodies.has(String(event.id)) && !given.has(event.id as string))
       fail(`I13 event ${event.id} ${event.type} never arrived`);
   }
   for (const wish of merchant.wishes) {
     const found = rows("SELECT id FROM withdrawals WHERE account = ? AND idempotency_key = ?", wish.account, wish.key);
     if (found.length > 1) fail(`I10 key ${wish.key} has ${found.length} withdrawals`);
     if (wish.id !== null && found[0]?.id !== wish.id) fail(`I10 key ${wish.key} was ${wish.id} and is ${found[0]?.id}`);
-  }
-}
-
-/** I7: D1 and the tenants agree on what every nonce carries. */
-function checkNonces({ service, complaints }: Town): void {
-  const claims = new Map(
-    service.d1.rows("SELECT * FROM wallet_nonces").map((row) => [`${row.network}/${row.sender}/${row.nonce}`, row]),
-  );
-  for (const { name, disk } of service.objects.filter(isTenant)) {
-    const carried = new Set<unknown>();
-    for (const slot of disk.rows("SELECT * FROM slots WHERE claimed = 1")) {
-      const place = `${slot.network}/${slot.sender}/${slot.nonce}`;
-      if (claims.get(place) === undefined) complaints.add(`I7 ${name}: nobody claimed ${place}`);
-      if (slot.withdrawal_id === null) continue;
-      if (claims.get(place)?.subject !== slot.withdrawal_id)
-        complaints.add(`I7 ${place} carries ${slot.withdrawal_id}`);
-      if (carried.has(slot.withdrawal_id)) complaints.add(`I6 ${slot.withdrawal_id} has two nonces`);
-      carried.add(slot.withdrawal_id);
-    }
   }
 }
 

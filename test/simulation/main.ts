@@ -5,7 +5,7 @@
 
 import { simulate } from "./run.ts";
 
-const [first = "1", runs = "1", events = "1000"] = process.argv.slice(2);
+const [first = "1", runs = "1", events = "1500"] = process.argv.slice(2);
 // The product's own log tells the story of faults that were meant to happen.
 if (process.env.SIMULATION_LOG === undefined) {
   console.warn = () => {};

@@ -4,17 +4,19 @@
  * that two answers can be held against each other.
  */
 
-import { createHmac } from "node:crypto";
-import type { EventView, Page, WalletView, WithdrawalView } from "../../src/core/views.ts";
+import type { Page, WalletView, WithdrawalView } from "../../src/core/views.ts";
 import { newAddress } from "../support/model-chain.ts";
 import type { ChainLife } from "./chain-life.ts";
 import { TOKEN } from "./chain-life.ts";
 import type { DrawnFates } from "./fates.ts";
-import type { Network, Reply } from "./network.ts";
+import type { Network } from "./network.ts";
+import { Receiver } from "./receiver.ts";
 import type { Service } from "./service.ts";
 import type { World } from "./world/world.ts";
 
 const WALLET_FUNDS = 1_000n * 10n ** 18n;
+/** Of each asset, for the first account. */
+const FIRST_FUNDS = 6n * 10n ** 18n;
 const CLIENT_PAUSE_MS = 2_000;
 
 export interface Told {
@@ -45,12 +47,12 @@ export class Merchant {
   key = "";
   approver = "";
   wallet = "";
-  secret = "";
+  endpoint = "";
+  /** Above this, of either asset, another key must approve; null: nobody is asked. Wei. */
+  approvalAbove: bigint | null = null;
+  readonly receiver: Receiver;
   readonly addresses: { readonly address: string; readonly account: string }[] = [];
   readonly wishes: Wish[] = [];
-  /** Webhooks: by subject, the highest sequence that was acknowledged; and every body by event id. */
-  readonly acknowledged = new Map<string, number>();
-  readonly bodies = new Map<string, string>();
   readonly #world: World;
   readonly #service: Service;
   readonly #fates: DrawnFates;
@@ -63,6 +65,7 @@ export class Merchant {
     fates: DrawnFates,
     network: Network,
     complaints: Complaints,
+    life: ChainLife,
     name: string,
   ) {
     this.#world = world;
@@ -70,7 +73,15 @@ export class Merchant {
     this.#fates = fates;
     this.#complaints = complaints;
     this.name = name;
-    network.serve(`${name}.merchant.com`, ({ headers, body }) => this.#hook(headers, body));
+    this.receiver = new Receiver(
+      world,
+      service,
+      fates,
+      complaints,
+      () => this.id,
+      () => life.chain.head,
+    );
+    network.serve(`${name}.merchant.com`, ({ headers, body }) => this.receiver.hook(headers, body));
   }
 
   // ---- setting up, until it is done ------------------------------------------------------------------
@@ -100,18 +111,41 @@ export class Merchant {
       `endpoint ${this.name}`,
     );
     // Lost with its answer: then signatures cannot be checked here.
-    this.secret = String(hook.body.secret ?? "");
+    this.receiver.secret = String(hook.body.secret ?? "");
+    this.endpoint = String(hook.body.id);
+    if (this.name === "one") await this.#askForApprovals();
     for (const account of ["ann", "bob"]) await this.watch(account, life);
+    // The other account lives on what strangers pay, so that some of what it spends was never there.
+    for (const { address } of this.addresses.slice(0, 1)) {
+      for (const asset of ["native", TOKEN]) life.give(address, asset, FIRST_FUNDS);
+    }
     const wallets = await this.untilDone("GET", "/v1/wallets", undefined, null);
     this.wallet = (wallets.body as unknown as Page<WalletView>).data[0]?.address ?? "";
     life.fund(this.wallet, WALLET_FUNDS);
   }
 
+  async #askForApprovals(): Promise<void> {
+    const approvals = ["ETH", "TOK"].map((asset) => ({ network: "local", asset, above: "0.6" }));
+    await this.untilDone("PUT", "/v1/policies/withdrawals", { approvals }, null);
+    this.approvalAbove = 6n * 10n ** 17n;
+  }
+
   async watch(account: string, life: ChainLife): Promise<void> {
     const address = newAddress();
-    await this.untilDone("POST", "/v1/addresses", { network: "local", address, account }, null);
+    const isPaidBefore = this.wallet !== "" && this.#world.dice.chance(0.5);
+    const from = life.chain.head + 1;
+    if (isPaidBefore) {
+      life.payees.push(address);
+      await this.#world.sleep(this.#world.dice.between(5_000, 40_000));
+    }
+    const asked = { network: "local", address, account };
+    // A provider that hangs behind has fewer blocks than there are.
+    const body = isPaidBefore ? { ...asked, start_height: Math.min(from, life.chain.head - 6) } : asked;
+    const made = await this.untilDone("POST", "/v1/addresses", body, null);
+    if (isPaidBefore && Number(made.body.watched_from) > from)
+      this.#complaints.add(`I5 ${address} was to be read from ${from}, and is from ${made.body.watched_from}`);
     this.addresses.push({ address, account });
-    life.payees.push(address);
+    if (!isPaidBefore) life.payees.push(address);
   }
 
   // ---- talking to the product ------------------------------------------------------------------------
@@ -169,10 +203,11 @@ export class Merchant {
     const { dice } = this.#world;
     for (let tries = 0; tries < 6; tries++) {
       const clicks = dice.chance(0.3) ? dice.between(2, 4) : 1;
+      const wasKnown = wish.id !== null;
       const answers = await Promise.all(
         Array.from({ length: clicks }, () => this.ask("POST", "/v1/withdrawals", wish.body, wish.key)),
       );
-      for (const told of answers) if (told !== null) this.#judgeAnswer(wish, told);
+      for (const told of answers) if (told !== null) this.#judgeAnswer(wish, told, wasKnown);
       if (answers.some((told) => told !== null && told.status < 300)) return;
       // Perhaps there will be money; a refusal has not used the key up.
       await this.#world.sleep(dice.between(500, 8_000));
@@ -193,6 +228,40 @@ export class Merchant {
     await this.ask("POST", `/v1/withdrawals/${wish.id}/${what}`, undefined, null, as);
   }
 
+  /** Whoever asked for a payment tries to approve it, too. */
+  async approveOwn(id: string): Promise<void> {
+    const told = await this.ask("POST", `/v1/withdrawals/${id}/approve`, undefined, null);
+    if (told !== null && told.status < 300)
+      this.#complaints.add(`approval ${id}: the key that asked for it has approved it`);
+  }
+
+  /** The endpoint was taken for gone, and is there again. */
+  async enableEndpoint(): Promise<void> {
+    await this.ask("POST", `/v1/webhook-endpoints/${this.endpoint}/enable`, undefined, null);
+  }
+
+  /** Somebody decides about what waits for an approval. */
+  async decideAll(): Promise<void> {
+    const told = await this.untilDone("GET", "/v1/withdrawals?state=pending_approval&limit=200", undefined, null);
+    for (const { id } of (told.body as unknown as Page<WithdrawalView>).data) {
+      if (this.#world.dice.chance(0.5)) await this.approveOwn(id);
+      const what = this.#world.dice.chance(0.7) ? "approve" : "reject";
+      await this.ask("POST", `/v1/withdrawals/${id}/${what}`, undefined, null, this.approver);
+    }
+  }
+
+  /** Everything the chain has, read again. @returns the report */
+  async backfill(from: number, to: number, key: string): Promise<Record<string, unknown>> {
+    const body = { network: "local", from_height: from, to_height: to };
+    const { id } = (await this.untilDone("POST", "/v1/backfills", body, key)).body;
+    for (let looks = 0; looks < 60; looks++) {
+      await this.#world.sleep(CLIENT_PAUSE_MS);
+      const { body: report } = await this.untilDone("GET", `/v1/backfills/${String(id)}`, undefined, null);
+      if (report.status === "done" || report.status === "failed") return report;
+    }
+    return { status: "never done" };
+  }
+
   /** In the end a person looks at whatever waits for one, and calls it failed: the chain must still win. */
   async resolveAll(): Promise<number> {
     const told = await this.untilDone("GET", "/v1/withdrawals?state=manual_review&limit=200", undefined, null);
@@ -205,62 +274,15 @@ export class Merchant {
     return data.length;
   }
 
-  #judgeAnswer(wish: Wish, { status, body }: Told): void {
+  /** @param wasKnown whether the key had its withdrawal before this was asked: of two clicks one may be refused */
+  #judgeAnswer(wish: Wish, { status, body }: Told, wasKnown: boolean): void {
     if (status !== 200 && status !== 201) {
-      if (wish.id !== null) this.#complaints.add(`I10 key ${wish.key} had ${wish.id} and was then answered ${status}`);
+      if (wasKnown) this.#complaints.add(`I10 key ${wish.key} had ${wish.id} and was then answered ${status}`);
       return;
     }
     const { id, destination } = body as unknown as WithdrawalView;
     if (wish.id !== null && wish.id !== id) this.#complaints.add(`I10 key ${wish.key} names ${wish.id} and ${id}`);
     if (destination !== wish.body.destination) this.#complaints.add(`I10 key ${wish.key} pays ${destination}`);
     wish.id = id;
-  }
-
-  // ---- being told ----------------------------------------------------------------------------------------
-
-  #hook(headers: Headers, body: string): Reply {
-    if (this.#fates.strikes("webhookFault", "receiver")) return this.#failAsReceiver(headers, body);
-    this.#receive(headers, body);
-    return { kind: "answer", status: 204, body: "" };
-  }
-
-  #failAsReceiver(headers: Headers, body: string): Reply {
-    const fault = this.#world.dice.pick(["lost_after_200", "status_500", "silent", "redirect", "unreachable"] as const);
-    this.#fates.reach.count(`webhook ${fault}`);
-    switch (fault) {
-      case "lost_after_200":
-        this.#receive(headers, body);
-        return { kind: "silent" };
-      case "status_500":
-        return { kind: "answer", status: 500, body: "no" };
-      case "redirect":
-        return { kind: "answer", status: 302, body: "", headers: { location: "https://elsewhere.com/" } };
-      case "silent":
-      case "unreachable":
-        return { kind: fault };
-    }
-  }
-
-  #receive(headers: Headers, body: string): void {
-    const event = JSON.parse(body) as EventView;
-    this.#checkSignature(headers, body, event);
-    const before = this.bodies.get(event.id);
-    if (before !== undefined && before !== body) this.#complaints.add(`event ${event.id} came with two bodies`);
-    this.bodies.set(event.id, body);
-    const last = this.acknowledged.get(event.subject) ?? 0;
-    // Types that this endpoint does not want leave gaps; what it gets comes in order.
-    if (before === undefined && event.subject_sequence <= last)
-      this.#complaints.add(`I2 ${event.subject}: ${event.subject_sequence} came for the first time after ${last}`);
-    this.acknowledged.set(event.subject, Math.max(last, event.subject_sequence));
-  }
-
-  #checkSignature(headers: Headers, body: string, event: EventView): void {
-    if (this.secret === "") return;
-    const id = headers.get("webhook-id");
-    const text = `${id}.${headers.get("webhook-timestamp")}.${body}`;
-    const key = Buffer.from(this.secret.slice("whsec_".length), "base64");
-    const expected = `v1,${createHmac("sha256", key).update(text).digest("base64")}`;
-    if (id !== event.id || !headers.get("webhook-signature")?.split(" ").includes(expected))
-      this.#complaints.add(`event ${event.id} has a wrong signature`);
   }
 }

@@ -1,7 +1,7 @@
 /** The network outside: names and what answers under them. Requests and answers take their time, and get lost. */
 
 import type { DrawnFates } from "./fates.ts";
-import { leave } from "./world/objects.ts";
+import { afterTurn, leave } from "./world/objects.ts";
 import type { World } from "./world/world.ts";
 
 export interface Asked {
@@ -48,7 +48,7 @@ export class Network {
       const aborted = () => reject(new DOMException("This operation was aborted", "AbortError"));
       if (signal?.aborted) return aborted();
       signal?.addEventListener("abort", aborted, { once: true });
-      world.later(this.#fates.latencyMs(), what, async () => {
+      const arrive = async () => {
         const reply: Reply =
           host === undefined ? { kind: "unreachable" } : await host({ url, headers: new Headers(headers), body: text });
         if (reply.kind === "silent") return;
@@ -57,7 +57,8 @@ export class Network {
           const { status } = reply;
           resolve(new Response(status === 204 ? null : reply.body, { status, headers: reply.headers ?? {} }));
         });
-      });
+      };
+      world.later(this.#fates.latencyMs(), what, afterTurn(world, arrive));
     });
   }
 }

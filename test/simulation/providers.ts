@@ -3,13 +3,18 @@
  * some providers stand behind the head or on another fork for a while.
  */
 
-import type { ModelChain } from "../support/model-chain.ts";
-import { type WalletChain, WalletNode } from "../support/wallet-chain.ts";
+import { type ModelChain, quantity } from "../support/model-chain.ts";
+import { WalletChain, WalletNode } from "../support/wallet-chain.ts";
 import type { DrawnFates } from "./fates.ts";
 import type { Network, Reply } from "./network.ts";
 import type { World } from "./world/world.ts";
 
 const MAX_LAG = 4;
+/** A provider's own branch leaves the best one so many blocks below its head, and lasts so long. */
+const MAX_FORK = 3;
+const MAX_FORK_BLOCKS = 4;
+/** The finalized tag stays so far behind: further than any branch is deep. */
+const FINALIZED_BEHIND = 10;
 
 /** What one provider does to one request that is not a send. */
 type ReadFault =
@@ -21,7 +26,10 @@ type ReadFault =
   | "limit_error"
   | "null_results"
   | "cut_lists"
-  | "one_missing";
+  | "one_missing"
+  /** Lies about a hot wallet: payments that failed, or a nonce of some time ago. */
+  | "wrong_receipts"
+  | "stale_nonces";
 const READ_FAULTS: readonly ReadFault[] = [
   "unreachable",
   "silent",
@@ -32,6 +40,8 @@ const READ_FAULTS: readonly ReadFault[] = [
   "null_results",
   "cut_lists",
   "one_missing",
+  "wrong_receipts",
+  "stale_nonces",
 ];
 
 /** What one provider does to one send. */
@@ -56,24 +66,41 @@ const SEND_FAULTS: readonly SendFault[] = [
 export class Provider {
   readonly node: WalletNode;
   readonly #name: string;
+  readonly #isTrue: boolean;
   readonly #fates: DrawnFates;
   readonly #world: World;
   readonly #best: ModelChain;
   /** Called with every signed transaction that reaches a provider, before anything becomes of it. */
   onSend: (raw: string) => void = () => {};
+  #fork: { readonly node: WalletNode; blocksLeft: number } | null = null;
 
-  constructor(world: World, network: Network, fates: DrawnFates, wallets: WalletChain, name: string) {
-    this.node = new WalletNode(wallets);
+  /** @param isTrue false: it may lie and follow branches of its own. Where two do, nobody can be believed */
+  constructor(
+    world: World,
+    network: Network,
+    fates: DrawnFates,
+    wallets: WalletChain,
+    { name, isTrue }: { readonly name: string; readonly isTrue: boolean },
+  ) {
+    this.node = nodeOf(wallets);
     this.#name = name;
+    this.#isTrue = isTrue;
     this.#world = world;
     this.#fates = fates;
     this.#best = wallets.chain;
     network.serve(name, ({ body }) => this.#answer(body));
   }
 
-  /** Falls behind the head, or catches up. Called as blocks come. */
+  /** Whether it shows another branch than the best one. */
+  get isForked(): boolean {
+    return this.#fork !== null;
+  }
+
+  /** Falls behind the head, or catches up; leaves the best branch, or comes back. Called as blocks come. */
   drift(): void {
     const { node } = this;
+    node.finalized = Math.max(node.finalized ?? 0, this.#best.head - FINALIZED_BEHIND);
+    this.#driftApart();
     if (node.lag > 0) node.lag = this.#world.dice.chance(0.5) ? 0 : node.lag - 1;
     else if (this.#fates.strikes("nodeLag", this.#name)) node.lag = this.#world.dice.between(1, MAX_LAG);
     node.lag = Math.min(node.lag, this.#best.head);
@@ -81,6 +108,31 @@ export class Provider {
 
   heal(): void {
     this.node.lag = 0;
+    this.#fork = null;
+  }
+
+  #driftApart(): void {
+    const { dice } = this.#world;
+    if (this.#fork !== null) {
+      if (--this.#fork.blocksLeft > 0) this.#fork.node.wallets.mine();
+      else this.#fork = null;
+      return;
+    }
+    if (this.#isTrue || !this.#fates.strikes("ownFork", this.#name)) return;
+    const depth = dice.between(1, MAX_FORK);
+    const wallets = new WalletChain(this.#best.fork(depth));
+    const node = nodeOf(wallets);
+    node.finalized = this.node.finalized;
+    for (const [contract, facts] of this.node.tokens) node.tokens.set(contract, facts);
+    const gone = Array.from({ length: depth }, (_, i) => this.#best.at(this.#best.head - i)?.txs ?? []).flat();
+    // What was in the blocks is on this branch in others, or not at all; so is what the pools hold.
+    wallets.mine(...gone.filter((tx) => tx.sent === undefined && dice.chance(0.5)));
+    for (const tx of this.node.wallets.pool) {
+      if (dice.chance(0.5)) submitQuietly(wallets, tx);
+    }
+    for (let i = 1; i < depth; i++) wallets.mine();
+    this.#fork = { node, blocksLeft: dice.between(2, MAX_FORK_BLOCKS) };
+    this.#world.note(`${this.#name} leaves the best branch ${depth} blocks below its head`);
   }
 
   async #answer(body: string): Promise<Reply> {
@@ -92,8 +144,13 @@ export class Provider {
     return this.#fates.strikes("nodeFault", this.#name) ? this.#mistreat(body) : this.#honest(body);
   }
 
+  /** What is sent goes to everybody's pool, whatever branch the provider shows. */
+  #shown(body: string): WalletNode {
+    return body.includes("eth_sendRawTransaction") ? this.node : (this.#fork?.node ?? this.node);
+  }
+
   async #honest(body: string): Promise<Reply> {
-    return { kind: "answer", status: 200, body: await (await this.node.answer(body)).text() };
+    return { kind: "answer", status: 200, body: await (await this.#shown(body).answer(body)).text() };
   }
 
   async #mistreatSend(body: string): Promise<Reply> {
@@ -151,6 +208,12 @@ export class Provider {
         return this.#changed(body, (result) => (Array.isArray(result) ? result.slice(0, -1) : result));
       case "one_missing":
         return this.#withoutOne(body);
+      case "wrong_receipts":
+        return this.#lied(body, "eth_getTransactionReceipt", (result) => {
+          return isReceipt(result) ? { ...result, status: result.status === "0x1" ? "0x0" : "0x1" } : result;
+        });
+      case "stale_nonces":
+        return this.#lied(body, "eth_getTransactionCount", (result) => quantity(Math.max(0, Number(result) - 2)));
     }
   }
 
@@ -162,6 +225,19 @@ export class Provider {
     return this.#reply(body, answers);
   }
 
+  /** Every answer to one method is changed, where a wallet is looked at. */
+  async #lied(body: string, method: string, change: (result: unknown) => unknown): Promise<Reply> {
+    const answers = await this.#answers(body);
+    const calls = [JSON.parse(body)].flat() as { id: number; method: string }[];
+    if (this.#isTrue || !calls.some((call) => call.method === "eth_getTransactionCount"))
+      return this.#reply(body, answers);
+    for (const answer of answers) {
+      const asked = calls.find(({ id }) => id === answer.id)?.method;
+      if (asked === method && "result" in answer) answer.result = change(answer.result);
+    }
+    return this.#reply(body, answers);
+  }
+
   async #withoutOne(body: string): Promise<Reply> {
     const answers = await this.#answers(body);
     if (answers.length > 1) answers.splice(this.#world.dice.roll(answers.length), 1);
@@ -169,7 +245,7 @@ export class Provider {
   }
 
   async #answers(body: string): Promise<Record<string, unknown>[]> {
-    return [JSON.parse(await (await this.node.answer(body)).text())].flat();
+    return [JSON.parse(await (await this.#shown(body).answer(body)).text())].flat();
   }
 
   #rpcError(body: string, code: number, message: string): Reply {
@@ -183,5 +259,32 @@ export class Provider {
   #reply(body: string, answers: readonly unknown[]): Reply {
     const whole = body.startsWith("[") ? answers : answers[0];
     return { kind: "answer", status: 200, body: JSON.stringify(whole) };
+  }
+}
+
+/** In every transaction that calls others, one call fails before the others do their work. */
+function nodeOf(wallets: WalletChain): WalletNode {
+  const node = new WalletNode(wallets);
+  node.on("debug_traceBlockByHash", (_params, honest) => {
+    const traces = honest() as { result: { calls: object[] } }[];
+    for (const { result } of traces) {
+      const [first] = result.calls;
+      if (first !== undefined) result.calls.unshift({ ...first, error: "execution reverted" });
+    }
+    return traces;
+  });
+  return node;
+}
+
+function isReceipt(result: unknown): result is { readonly status: string } {
+  return typeof result === "object" && result !== null && "status" in result;
+}
+
+/** Puts a transaction into a pool, if the pool takes it. */
+export function submitQuietly(wallets: WalletChain, tx: Parameters<WalletChain["submit"]>[0]): void {
+  try {
+    wallets.submit(tx);
+  } catch {
+    // Its nonce is used up there, or its wallet has nothing there.
   }
 }

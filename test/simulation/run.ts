@@ -5,11 +5,15 @@
 
 import { resetFresh } from "../support/model-chain.ts";
 import { ChainLife, TOKEN } from "./chain-life.ts";
+import { keyOf, paymentsOf } from "./check-deposits.ts";
+import { countReached, statesOf } from "./count-reach.ts";
 import { DrawnFates, drawRates, type Rates, Reach } from "./fates.ts";
-import { checkAtRest, checkSend, whatIsLeft } from "./invariants.ts";
-import { Complaints, Merchant } from "./merchants.ts";
+import { checkAtRest, checkNow, checkSend, whatIsLeft } from "./invariants.ts";
+import { Complaints, Merchant, type Wish } from "./merchants.ts";
 import { Network } from "./network.ts";
 import { Provider } from "./providers.ts";
+import { readAgain } from "./read-again.ts";
+import { REORG_WINDOW } from "./receiver.ts";
 import { Service } from "./service.ts";
 import { World } from "./world/world.ts";
 
@@ -30,9 +34,13 @@ export interface RunResult {
   readonly virtualMs: number;
 }
 
-const NETWORKS = JSON.stringify({
-  local: { poll_ms: 4_000, confirmations: 3, reorg_window: 12, replace_after_blocks: 4, withdrawal_deadline_s: 240 },
-});
+const NETWORK = {
+  poll_ms: 2_000,
+  confirmations: 3,
+  reorg_window: REORG_WINDOW,
+  replace_after_blocks: 4,
+  withdrawal_deadline_s: 30,
+};
 const PROVIDERS = ["node-0.test", "node-1.test"];
 const MOST_EVENTS_TO_REST = 60_000;
 const REST_LOOK_MS = 20_000;
@@ -45,16 +53,23 @@ export async function simulate({ seed, events }: RunSettings): Promise<RunResult
   const network = new Network(world, fates);
   const complaints = new Complaints();
   const life = new ChainLife(world, fates);
-  const providers = PROVIDERS.map((name) => new Provider(world, network, fates, life.wallets, name));
+  const providers = PROVIDERS.map(
+    (name, i) => new Provider(world, network, fates, life.wallets, { name, isTrue: i === 0 }),
+  );
   const rpc = { RPC_LOCAL: PROVIDERS.map((name) => `http://${name}`).join(",") };
-  const service = new Service(world, fates, { networks: NETWORKS, rpc });
-  const merchants = ["one", "two"].map((name) => new Merchant(world, service, fates, network, complaints, name));
+  // One chain in three has a finality of its own.
+  const finality = world.dice.chance(0.3) ? "tag" : "depth";
+  const service = new Service(world, fates, { networks: JSON.stringify({ local: { ...NETWORK, finality } }), rpc });
+  const merchants = ["one", "two"].map((name) => new Merchant(world, service, fates, network, complaints, life, name));
   for (const provider of providers) provider.onSend = (raw) => checkSend(service, raw, complaints);
+  const town: Town = { world, service, fates, life, merchants, providers, complaints, foreign: new Set() };
+  life.isSplit = () => providers.some(({ isForked }) => isForked);
   life.onBlock = () => {
     for (const provider of providers) provider.drift();
+    checkNow(town);
   };
+  fates.statesNow = () => statesOf(service);
 
-  const town = { world, service, fates, life, merchants, providers, complaints };
   const failed = (error: unknown) => complaints.add(`the world broke: ${error instanceof Error ? error.stack : error}`);
   let isOpen = false;
   world.later(0, "opening", () => {
@@ -73,13 +88,16 @@ export async function simulate({ seed, events }: RunSettings): Promise<RunResult
   for (const provider of providers) provider.heal();
   let isAtRest = false;
   world.later(0, "healing", () => {
-    void comeToRest(town).then(() => {
-      isAtRest = true;
-    }, failed);
+    void comeToRest(town)
+      .then(() => checkAtRest(town))
+      .then(() => (complaints.all.length === 0 ? readAgain(town) : undefined))
+      .then(() => {
+        isAtRest = true;
+      }, failed);
   });
   await world.run(() => isAtRest || complaints.all.length > 0, MOST_EVENTS_TO_REST);
   if (!isAtRest && complaints.all.length === 0) complaints.add("the world never came to rest");
-  if (complaints.all.length === 0) await checkAtRest(town);
+  countReached(service, reach);
   return {
     seed,
     events: world.happened,
@@ -100,6 +118,8 @@ export interface Town {
   readonly merchants: readonly Merchant[];
   readonly providers: readonly Provider[];
   readonly complaints: Complaints;
+  /** Keys of payments that somebody else was told of before. They are credited to nobody here. */
+  readonly foreign: Set<string>;
 }
 
 async function openTown({ merchants, life, providers }: Town): Promise<void> {
@@ -109,47 +129,89 @@ async function openTown({ merchants, life, providers }: Town): Promise<void> {
 
 /** What people do, at any moment, without waiting for each other. */
 function bustle(town: Town): void {
-  const { world, service, fates, life, merchants } = town;
+  const { world, fates, merchants } = town;
   world.later(world.dice.between(50, 1_500), "bustle", () => {
     if (fates.isHealed) return;
     bustle(town);
     const { dice } = world;
     const merchant = dice.pick(merchants);
     const wish = merchant.wishes.length > 0 ? dice.pick(merchant.wishes) : null;
-    const act = async () => {
-      switch (dice.roll(12)) {
-        case 0:
-        case 1:
-        case 2:
-        case 3:
-          return life.payment();
-        case 4:
-        case 5:
-        case 6:
-          return merchant.wishFor(merchant.newWish());
-        case 7:
-          return wish === null ? undefined : merchant.wishFor(wish);
-        case 8:
-          return wish === null ? undefined : merchant.misuse(wish);
-        case 9:
-          return wish === null ? undefined : merchant.change(wish, dice.pick(["cancel", "speed-up"]));
-        case 10:
-          return fates.strikes("deploy", "service") ? service.deploy() : undefined;
-        default:
-          return dice.chance(0.2) ? merchant.watch(dice.pick(["ann", "bob"]), life) : undefined;
-      }
-    };
-    void act().catch((error) => town.complaints.add(`somebody was stopped: ${String(error)}`));
+    void act(town, merchant, wish).catch((error) => town.complaints.add(`somebody was stopped: ${String(error)}`));
   });
+}
+
+async function act(town: Town, merchant: Merchant, wish: Wish | null): Promise<void> {
+  const { world, service, fates, life } = town;
+  const { dice } = world;
+  switch (dice.roll(16)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      return pay(town);
+    case 4:
+    case 5:
+    case 6:
+      return merchant.wishFor(newWish(town, merchant));
+    case 7:
+      return wish === null ? undefined : merchant.wishFor(wish);
+    case 8:
+      return wish === null ? undefined : merchant.misuse(wish);
+    case 9:
+    case 10:
+      return wish === null ? undefined : merchant.change(wish, dice.pick(["cancel", "speed-up", "approve", "reject"]));
+    case 11:
+      return wish?.id == null ? undefined : merchant.approveOwn(wish.id);
+    case 12:
+      return merchant.decideAll();
+    case 13:
+      return dice.chance(0.5) ? merchant.enableEndpoint() : merchant.resolveAll().then(() => undefined);
+    case 14:
+      return fates.strikes("deploy", "service") ? service.deploy() : undefined;
+    default:
+      return dice.chance(0.4) ? merchant.watch(dice.pick(["ann", "bob"]), life) : undefined;
+  }
+}
+
+/** Some destinations will take nothing, and say so at once. */
+function newWish({ fates, life }: Town, merchant: Merchant): Wish {
+  const wish = merchant.newWish();
+  if (fates.strikes("revert", "destination")) life.wallets.reverting.add(wish.body.destination);
+  return wish;
+}
+
+/** A stranger pays. Now and then it is a payment that another object was told of, before it was lost. */
+function pay({ world, life, service, foreign }: Town): void {
+  const tx = life.payment();
+  if (tx === null || !world.dice.chance(0.05)) return;
+  for (const payment of paymentsOf(tx)) {
+    foreign.add(keyOf(payment));
+    const claim = "INSERT INTO deposit_keys (network, tx_id, transfer_index, tenant_id) VALUES ('local', ?, ?, ?)";
+    service.d1.rows(claim, payment.txId, payment.transferIndex, "ten_that_was_told_before");
+  }
 }
 
 /** Waits until nothing is left to do. People decide what waits for them. */
 async function comeToRest(town: Town): Promise<void> {
-  const { world, merchants, service } = town;
+  const { world, merchants, service, life } = town;
   for (let looks = 0; looks < 200; looks++) {
     await world.sleep(REST_LOOK_MS);
-    for (const merchant of merchants) await merchant.resolveAll();
-    if (whatIsLeft(service) === null) return;
+    for (const merchant of merchants) {
+      await merchant.resolveAll();
+      await merchant.decideAll();
+      await merchant.enableEndpoint();
+      repayDebts(town, merchant);
+    }
+    if (whatIsLeft(service, life.chain.head) === null) return;
   }
-  throw new Error(`something is never done: ${whatIsLeft(service)}`);
+  throw new Error(`something is never done: ${whatIsLeft(service, life.chain.head)}`);
+}
+
+/** What an account owes keeps what it has asked for from being paid. */
+function repayDebts({ service, life }: Town, merchant: Merchant): void {
+  const { disk } = service.object("tenant", merchant.id);
+  for (const { account, asset, debt } of disk.rows("SELECT account, asset, debt FROM balances WHERE debt != '0'")) {
+    const to = merchant.addresses.find((watched) => watched.account === account)?.address;
+    if (to !== undefined) life.give(to, String(asset), BigInt(String(debt)));
+  }
 }

@@ -7,6 +7,12 @@ import type { World } from "./world/world.ts";
 
 const CRON_MS = 60_000;
 
+export const isTenant = ({ name, disk }: SimObject) =>
+  name.startsWith("tenant/") && disk.rows("SELECT 1 FROM sqlite_master WHERE name = 'withdrawals'").length > 0;
+/** Objects that were ever called to an end: one whose first call crashed has no tables and was given nothing. */
+export const isEndpoint = ({ name, disk }: SimObject) =>
+  name.startsWith("endpoint/") && disk.rows("SELECT 1 FROM sqlite_master WHERE name = 'deliveries'").length > 0;
+
 export interface ServiceFates extends Fates, D1Fates {
   cron(): "runs" | "skipped";
 }

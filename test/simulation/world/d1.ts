@@ -1,7 +1,7 @@
 /** D1: one database far away, whose answers get lost before or after it did what was asked. */
 
-import { Sqlite } from "./disk.ts";
-import { ConnectionLost, type Fates, leave } from "./objects.ts";
+import { afterTurn, ConnectionLost, type Fates, leave } from "./objects.ts";
+import { Sqlite } from "./sqlite.ts";
 import type { World } from "./world.ts";
 
 export type D1Fate = "answered" | "failed" | "answer_lost" | "silent";
@@ -77,7 +77,7 @@ export class SimD1 {
     const fate = this.#fates.d1(what);
     if (fate !== "answered") world.note(`${what}: ${fate}`);
     return world.answer((resolve, reject) => {
-      world.later(this.#fates.latencyMs(), what, () => {
+      const arrive = () => {
         const lost = () => world.later(this.#fates.latencyMs(), `${what} lost`, () => reject(new ConnectionLost(what)));
         if (fate === "failed") return void lost();
         let results: Result[];
@@ -89,7 +89,8 @@ export class SimD1 {
         if (fate === "answer_lost") return void lost();
         if (fate === "silent") return;
         world.later(this.#fates.latencyMs(), `${what} answers`, () => resolve(structuredClone(results)));
-      });
+      };
+      world.later(this.#fates.latencyMs(), what, afterTurn(world, arrive));
     });
   }
 

@@ -1,99 +1,53 @@
 /**
- * The storage of one object, as workerd keeps it: what is written in one turn becomes durable together, when the
- * object waits for something outside or sends something; until then a crash takes all of it back. Inside
- * `transactionSync` a thrown error takes back what the transaction wrote, and nothing else.
+ * The storage of one object, as workerd keeps it (test/support/storage-probes.ts states and compares it): what is
+ * written in one turn becomes durable together, at its end; until then a crash takes all of it back, and nothing
+ * that was sent in it leaves. Inside `transactionSync` a thrown error takes back what the transaction did, alarms
+ * included, and nothing else.
  */
 
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { Cursor, type Row, Sqlite } from "./sqlite.ts";
 
-type Value = string | number | null | Uint8Array;
-export type Row = Record<string, Value>;
+export type { Row };
 
-/** Rows of one query, all of them read already. */
-class Cursor {
-  readonly #columns: readonly string[];
-  readonly #rows: readonly Value[][];
-  #next = 0;
-  readonly rowsRead = 0;
-  readonly rowsWritten = 0;
-
-  constructor(columns: readonly string[], rows: readonly Value[][]) {
-    this.#columns = columns;
-    this.#rows = rows;
-  }
-
-  get columnNames(): string[] {
-    return [...this.#columns];
-  }
-
-  toArray(): Row[] {
-    return this.#rows.map((row) => this.#named(row));
-  }
-
-  one(): Row {
-    const [row] = this.#rows;
-    if (row === undefined || this.#rows.length !== 1) throw new Error(`expected one row, got ${this.#rows.length}`);
-    return this.#named(row);
-  }
-
-  next(): { done: boolean; value?: Row } {
-    const row = this.#rows[this.#next++];
-    return row === undefined ? { done: true } : { done: false, value: this.#named(row) };
-  }
-
-  raw() {
-    const rows = this.#rows;
-    return {
-      toArray: () => [...rows],
-      [Symbol.iterator]: () => rows[Symbol.iterator](),
-    };
-  }
-
-  [Symbol.iterator]() {
-    return this.toArray()[Symbol.iterator]();
-  }
-
-  #named(row: readonly Value[]): Row {
-    return Object.fromEntries(this.#columns.map((name, i) => [name, row[i] ?? null]));
-  }
+/** What the platform makes of a value that is given to a statement. */
+function asBound(value: unknown): unknown {
+  if (typeof value === "bigint") throw new TypeError("a bigint cannot be given to a statement");
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string" || typeof value === "number" || value instanceof Uint8Array) return value;
+  return value instanceof ArrayBuffer ? new Uint8Array(value) : String(value);
 }
 
-/** Statements of one database, compiled once. */
-export class Sqlite {
-  readonly db = new DatabaseSync(":memory:");
-  readonly #statements = new Map<string, { statement: StatementSync; columns: readonly string[] }>();
+function asFound(value: unknown): unknown {
+  if (!(value instanceof Uint8Array)) return value;
+  return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
+}
 
-  query(text: string, values: readonly unknown[]): { columns: readonly string[]; rows: Value[][]; changes: number } {
-    let known = this.#statements.get(text);
-    if (known === undefined) {
-      const statement = this.db.prepare(text);
-      statement.setReturnArrays(true);
-      known = { statement, columns: statement.columns().map(({ name }) => name) };
-      // What changes the schema is run once and would go stale.
-      if (!/^\s*(create|drop|alter|pragma)/i.test(text)) this.#statements.set(text, known);
-    }
-    const bound = values.map((value) => (typeof value === "boolean" ? Number(value) : (value as Value)));
-    if (known.columns.length === 0) {
-      const { changes } = known.statement.run(...bound);
-      return { columns: [], rows: [], changes: Number(changes) };
-    }
-    const rows = known.statement.all(...bound) as unknown as Value[][];
-    return { columns: known.columns, rows, changes: 0 };
-  }
+/** What was sent in a turn that was lost never leaves. */
+export interface Turn {
+  isLost: boolean;
+}
 
-  run(text: string): void {
-    this.db.exec(text);
-  }
+interface Alarm {
+  /** As written in this turn. */
+  now: number | null;
+  /** As it would be found after a crash. */
+  durable: number | null;
 }
 
 export class Disk {
   #sqlite = new Sqlite();
   #isOpen = false;
   #depth = 0;
-  /** As written in this turn, and as it would be found after a crash. */
-  #alarm: { now: number | null; durable: number | null } = { now: null, durable: null };
+  #alarm: Alarm = { now: null, durable: null };
+  /** The alarm whose handler runs. Nobody sees it as set, but it is again if the handler does not come to its end. */
+  #ringing: number | null = null;
+  /** Of statements that changed something and have rows to give. */
+  #cursors: Cursor[] = [];
+  turn: Turn = { isLost: false };
   /** Called when a durable alarm changes. */
   onAlarm: (at: number | null) => void = () => {};
+  /** Called when a turn could not become durable: the instance is broken. */
+  onBroken: () => void = () => {};
 
   get durableAlarm(): number | null {
     return this.#alarm.durable;
@@ -107,8 +61,16 @@ export class Disk {
 
   /** The turn's writes become durable. */
   flush(): void {
+    const isBroken = this.#cursors.some(({ isRead }) => !isRead);
+    this.#cursors = [];
+    // SQLite commits nothing while a statement that writes is under way.
+    if (isBroken) {
+      this.onBroken();
+      return;
+    }
     if (this.#isOpen) this.#sqlite.run("COMMIT");
     this.#isOpen = false;
+    this.turn = { isLost: false };
     if (this.#alarm.now === this.#alarm.durable) return;
     this.#alarm.durable = this.#alarm.now;
     this.onAlarm(this.#alarm.durable);
@@ -119,32 +81,55 @@ export class Disk {
     if (this.#isOpen) this.#sqlite.run("ROLLBACK");
     this.#isOpen = false;
     this.#depth = 0;
+    this.#cursors = [];
     this.#alarm.now = this.#alarm.durable;
+    this.turn.isLost = true;
+    this.turn = { isLost: false };
   }
 
-  /** The platform takes the alarm away as it calls the handler. */
-  takeAlarm(): void {
+  /** The platform begins to call the handler of the alarm that was set for then. */
+  beginRinging(at: number): void {
+    if (this.#alarm.durable !== at) return;
+    this.#ringing = at;
     this.#alarm = { now: null, durable: null };
   }
 
+  /** @param isDone otherwise the alarm is as it was, unless it was set anew */
+  endRinging(isDone: boolean): void {
+    if (!isDone && this.#ringing !== null && this.#alarm.now === null && this.#alarm.durable === null)
+      this.#alarm = { now: this.#ringing, durable: this.#ringing };
+    this.#ringing = null;
+  }
+
   exec(text: string, values: readonly unknown[]): Cursor {
+    if (/^\s*(begin|commit|end|rollback|savepoint|release)\b/i.test(text))
+      throw new Error(`transactions are not made by statements: ${text}`);
+    const bound = values.map(asBound);
     this.#begin();
-    const { columns, rows } = this.#sqlite.query(text, values);
-    return new Cursor(columns, rows);
+    const { columns, rows } = this.#sqlite.query(text, bound);
+    const cursor = new Cursor(
+      columns,
+      rows.map((row) => row.map(asFound)),
+    );
+    if (rows.length > 0 && /\breturning\b/i.test(text)) this.#cursors.push(cursor);
+    return cursor;
   }
 
   transactionSync<T>(work: () => T): T {
     this.#begin();
+    const alarm = this.#alarm.now;
     const point = `turn_${this.#depth++}`;
     this.#sqlite.run(`SAVEPOINT ${point}`);
     try {
       const result = work();
-      if (result instanceof Promise) throw new Error("transactionSync was given an async function");
       this.#sqlite.run(`RELEASE ${point}`);
       return result;
     } catch (error) {
       // A crash inside has taken everything back already.
-      if (this.#isOpen) this.#sqlite.run(`ROLLBACK TO ${point}; RELEASE ${point}`);
+      if (this.#isOpen) {
+        this.#sqlite.run(`ROLLBACK TO ${point}; RELEASE ${point}`);
+        this.#alarm.now = alarm;
+      }
       throw error;
     } finally {
       if (this.#depth > 0) this.#depth--;
@@ -152,6 +137,7 @@ export class Disk {
   }
 
   setAlarm(at: number): void {
+    if (!(at > 0)) throw new TypeError(`an alarm's time must be above 0, got ${at}`);
     this.#alarm.now = at;
   }
 
@@ -163,10 +149,14 @@ export class Disk {
     this.#alarm.now = null;
   }
 
+  /** Done at once, whatever becomes of the turn. */
   deleteAll(): void {
     if (this.#isOpen) this.#sqlite.run("ROLLBACK");
     this.#isOpen = false;
+    this.#cursors = [];
     this.#sqlite = new Sqlite();
+    this.#alarm = { now: null, durable: null };
+    this.onAlarm(null);
   }
 
   #begin(): void {

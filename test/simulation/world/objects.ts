@@ -60,6 +60,7 @@ export class SimObject implements Runner {
     this.#fates = fates;
     this.#make = make;
     this.disk.onAlarm = (at) => this.#arm(at);
+    this.disk.onBroken = () => this.crash(false, "a statement with rows left was under way");
   }
 
   // An object as a whole never dies; its lives do.
@@ -90,6 +91,8 @@ export class SimObject implements Runner {
     if (life === null) return;
     if (kept) this.disk.flush();
     else this.disk.lose();
+    // What could not be kept has ended it already.
+    if (this.#life !== life) return;
     this.#world.note(`${this.name} crashes (${why}, ${kept ? "kept" : "unkept"})`);
     life.isDead = true;
     this.#world.forget(life);
@@ -109,7 +112,7 @@ export class SimObject implements Runner {
     if (fate !== "delivered") world.note(`${what}: ${fate}`);
     return world.answer((resolve, reject) => {
       const lost = () => world.later(this.#fates.latencyMs(), `${what} lost`, () => reject(new ConnectionLost(what)));
-      world.later(this.#fates.latencyMs(), what, () => {
+      const arrive = () => {
         if (fate === "lost") return void lost();
         if (fate === "crash_before") this.crash(false, what);
         const life = this.live();
@@ -123,20 +126,22 @@ export class SimObject implements Runner {
         const ended = (send: () => void) => {
           if (life.isDead) return;
           life.callers.delete(reject);
-          // Nothing leaves before what it tells of is durable.
-          this.disk.flush();
           if (fate === "crash_after") {
             this.crash(true, what);
             return void lost();
           }
           if (fate === "answer_lost") return void lost();
-          world.later(this.#fates.latencyMs(), `${what} answers`, send);
+          // Nothing leaves before what it tells of is durable.
+          const { turn } = this.disk;
+          const answer = () => (turn.isLost ? reject(new ConnectionLost(what)) : send());
+          world.later(this.#fates.latencyMs(), `${what} answers`, answer);
         };
         work.then(
           (value) => ended(() => resolve(structuredClone(value))),
           (error) => ended(() => reject(error)),
         );
-      });
+      };
+      world.later(this.#fates.latencyMs(), what, afterTurn(world, arrive));
     });
   }
 
@@ -154,38 +159,45 @@ export class SimObject implements Runner {
     if (fate !== "on_time") this.#world.note(`${this.name} alarm: ${fate}`);
     if (fate === "lost") return;
     const delayMs = Math.max(0, at - this.#world.now) + (fate === "late" ? LATE_ALARM_MS : 0);
-    this.#cancelAlarm = this.#world.later(delayMs, `${this.name} alarm`, () => this.#ring(fate === "twice"));
+    this.#cancelAlarm = this.#world.later(delayMs, `${this.name} alarm`, () => this.#ring(at, fate === "twice"));
   }
 
-  #ring(again: boolean): void {
-    this.disk.takeAlarm();
+  #ring(at: number, again: boolean): void {
+    // First, so that an instance that its alarm starts does not find it set.
+    this.disk.beginRinging(at);
     const life = this.live();
     const world = this.#world;
     const work = world.as(life, async () => {
       await life.ready;
       await this.#instance?.alarm?.();
     });
-    life.callers.add(() => this.#retry());
+    const broken = () => this.#retry(at);
+    life.callers.add(broken);
     work.then(
       () => {
         if (life.isDead) return;
         this.#alarmFailures = 0;
-        life.callers.clear();
-        if (again) world.later(1, `${this.name} alarm again`, () => this.#ring(false));
+        life.callers.delete(broken);
+        this.disk.endRinging(true);
+        if (again) world.later(1, `${this.name} alarm again`, () => this.#ring(at, false));
       },
       (error) => {
         if (life.isDead) return;
+        life.callers.delete(broken);
         world.note(`${this.name} alarm threw ${String(error)}`);
-        this.#retry();
+        this.#retry(at);
       },
     );
   }
 
-  /** At least once: a handler that did not come to its end is called again, a few times. */
-  #retry(): void {
-    if (this.disk.durableAlarm !== null || ++this.#alarmFailures > MAX_ALARM_RETRIES) return;
+  /** At least once: a handler that did not come to its end is called again, a few times, unless it set another. */
+  #retry(at: number): void {
+    const isLast = ++this.#alarmFailures > MAX_ALARM_RETRIES;
+    const isSetAnew = this.disk.getAlarm() !== null;
+    this.disk.endRinging(isLast);
+    if (isLast || isSetAnew) return;
     const delayMs = 2_000 * 2 ** (this.#alarmFailures - 1);
-    this.#cancelAlarm = this.#world.later(delayMs, `${this.name} alarm retry`, () => this.#ring(false));
+    this.#cancelAlarm = this.#world.later(delayMs, `${this.name} alarm retry`, () => this.#ring(at, false));
   }
 }
 
@@ -210,7 +222,7 @@ export class Life implements Runner {
 }
 
 /**
- * Whoever sends something makes its writes durable first (the output gate), and may die in that moment.
+ * Whoever sends something may die in that moment. What it sends leaves at the end of its turn, see `afterTurn`.
  * @returns false when it died: nothing is sent, and nothing will come back
  */
 export function leave(world: World, fates: Pick<Fates, "callerCrash">, what: string): boolean {
@@ -218,12 +230,19 @@ export function leave(world: World, fates: Pick<Fates, "callerCrash">, what: str
   if (runner === undefined) return true;
   if (runner.isDead) return false;
   const crash = fates.callerCrash(runner.name, what);
-  if (crash === "no") {
-    runner.flush();
-    return true;
-  }
+  if (crash === "no") return true;
   if (runner instanceof Life) runner.object.crash(crash === "kept", `as it calls ${what}`);
   return false;
+}
+
+/** What arrives elsewhere of what is being sent: nothing, if the sender's turn never becomes durable (the output gate). */
+export function afterTurn(world: World, arrive: () => void): () => void {
+  const { runner } = world;
+  if (!(runner instanceof Life)) return arrive;
+  const { turn } = runner.object.disk;
+  return () => {
+    if (!turn.isLost) arrive();
+  };
 }
 
 /** What an instance gets as its `ctx`. */

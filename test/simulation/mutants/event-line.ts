@@ -1,0 +1,123 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: source as it stands in its file
+/** Bugs of the event line: the log, the hand-off, the queue, the delivery. */
+
+import type { Mutant } from "./mutant.ts";
+
+const DELIVERY = "src/webhooks/delivery.ts";
+
+export const eventLine: readonly Mutant[] = [
+  {
+    name: "event-outside-the-commit",
+    breaks: ["I13", "I2"],
+    file: "src/store/tenant/event-store.ts",
+    find: "this.#db\n      .insert(events)",
+    replace: "const write = this.#db\n      .insert(events)",
+    also: [
+      {
+        file: "src/store/tenant/event-store.ts",
+        find: "createdAt: this.#now,\n      })\n      .run();",
+        replace:
+          "createdAt: this.#now,\n      })\n      .onConflictDoNothing();\n    setTimeout(() => write.run(), 100);",
+      },
+    ],
+  },
+  {
+    name: "subject-sequence-not-counted",
+    breaks: ["I2", "500", "rest"],
+    file: "src/store/tenant/event-store.ts",
+    find: "lastSubjectSequence(this.#db, subject)) + 1;",
+    replace: "lastSubjectSequence(this.#db, `${subject}?`)) + 1;",
+  },
+  {
+    name: "mark-before-the-hand-off",
+    breaks: ["I13"],
+    file: "src/objects/tenant/hand-off.ts",
+    find: "const wanted: readonly EventType[] = wantedTypes(row);",
+    replace:
+      "markHanded(c.db, row.id, last.sequence);\n          const wanted: readonly EventType[] = wantedTypes(row);",
+  },
+  {
+    name: "enqueue-not-idempotent",
+    breaks: ["I13"],
+    file: "src/store/endpoint/queue.ts",
+    find: "insertDelivery(db, event, 0, now);",
+    replace: "enqueueAgain(db, event, new Set(), now);",
+  },
+  {
+    name: "subjects-not-in-order",
+    breaks: ["I2"],
+    file: "src/store/endpoint/queue.ts",
+    find: "blocked: sql`EXISTS (SELECT 1 FROM deliveries WHERE ${isPending} AND subject = ${subject} AND (sequence, replay) <= (${sequence}, ${replay}))`,",
+    replace: "blocked: sql`0`,",
+    also: [
+      {
+        file: "src/store/endpoint/queue.ts",
+        find: "if (inserted?.blocked !== 0) return;",
+        replace: "if (inserted?.blocked !== 1) return;",
+      },
+    ],
+  },
+  {
+    name: "next-of-a-subject-not-freed",
+    breaks: ["rest"],
+    file: "src/store/endpoint/queue.ts",
+    find: "ORDER BY sequence, replay, position LIMIT 1) AND blocked = 1`,",
+    replace: "AND sequence = ${row.sequence + 1} ORDER BY sequence, replay, position LIMIT 1) AND blocked = 1`,",
+  },
+  {
+    name: "lease-not-armed",
+    breaks: ["rest"],
+    file: "src/objects/endpoint/next-wake.ts",
+    find: "if (underWay.subjects.size > 0 || underWay.telling) times.push(now + leaseMs);",
+    replace: "if (underWay.telling) times.push(now + leaseMs);",
+  },
+  {
+    name: "any-answer-below-400-will-do",
+    breaks: ["I13"],
+    file: DELIVERY,
+    find: 'if (status >= 200 && status <= 299) return "delivered";',
+    replace: 'if (status >= 200 && status <= 399) return "delivered";',
+  },
+  {
+    name: "any-answer-will-do",
+    breaks: ["I13"],
+    file: DELIVERY,
+    find: 'return status === 410 ? "gone" : "http_error";',
+    replace: 'return status === 410 ? "gone" : "delivered";',
+  },
+  {
+    name: "silence-is-consent",
+    breaks: ["I13"],
+    file: DELIVERY,
+    find: "outcome: fault ?? outcomeOf(answer?.status ?? 0),",
+    replace: 'outcome: fault === "timeout" ? "delivered" : (fault ?? outcomeOf(answer?.status ?? 0)),',
+  },
+  {
+    name: "retried-under-a-new-id",
+    breaks: ["signature"],
+    file: DELIVERY,
+    find: '"webhook-id": delivery.eventId,',
+    replace: '"webhook-id": `${delivery.eventId}-${timestampS}`,',
+  },
+  {
+    name: "given-up-when-gone",
+    breaks: ["I13"],
+    file: "src/core/webhook-schedule.ts",
+    find: 'if (attempt.outcome === "gone") return { kind: "endpoint_gone" };',
+    replace: 'if (attempt.outcome === "gone") return { kind: "given_up", failures: failures + 1 };',
+  },
+  {
+    name: "given-up-too-soon",
+    breaks: ["I13"],
+    file: "src/core/webhook-schedule.ts",
+    find: "if (delayMs === undefined) return",
+    replace: "if (delayMs === undefined || counted >= 2) return",
+  },
+  {
+    name: "events-of-a-disabled-endpoint-are-gone",
+    breaks: ["I13"],
+    file: "src/objects/webhook-endpoint.ts",
+    find: "else queue.enqueueOnce(this.#db, event, now);",
+    replace: 'else if (this.#configured().status === "enabled") queue.enqueueOnce(this.#db, event, now);',
+  },
+];
