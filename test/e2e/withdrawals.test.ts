@@ -35,6 +35,7 @@ beforeAll(async () => {
     drops: {},
     slow: { withdrawal_deadline_s: 10 },
     stuck: { replace_after_blocks: 3, max_fee_gwei: 500 },
+    priced: { fee_model: "legacy", max_fee_gwei: 500 },
     foreign: {},
     // As many as it takes to be confirmed: what was confirmed is old enough to be replaced.
     turns: { replace_after_blocks: 3 },
@@ -149,6 +150,7 @@ describe("a payment", () => {
     expect(Number(mined.fee)).toBeLessThanOrEqual(Number(estimate.max_fee));
     expect(await holding(shop, local, "ETH", wallet.address)).toBe(2n * ETHER - HALF - fee);
     expect(await shop.wallet("local")).toMatchObject({ next_nonce: 1, in_flight: 0, status: "active" });
+    // B140: whoever has lost the key finds the withdrawal by what it is for.
     for (const filter of [{ external_id: "order 17" }, { idempotency_key: "first" }, { tx_id: mined.tx_id ?? "" }])
       expect((await shop.withdrawals(filter)).map(({ id }) => id)).toEqual([asked.id]);
     for (const filter of [{ external_id: "order 1" }, { idempotency_key: "First" }, { state: "failed" }])
@@ -305,6 +307,26 @@ describe("fees", () => {
     await expectAgreed(stuck, [shop]);
     expect((await shop.withdrawal(id)).attempts.map(({ status }) => status)).toEqual(["mined", "void"]);
   });
+});
+
+it("a chain with one gas price is paid on, and its price raised by an eighth or more to hurry", async () => {
+  const priced = await stage.open("priced");
+  const shop = await stage.merchant("Priced");
+  await shop.fund(priced);
+  await stopMining(priced.chain);
+  const destination = freshAddress();
+  const { id } = await shop.withdraw({ network: "priced", amount: "0.5", destination });
+  await untilView(shop, id, (view) => view.attempts[0]?.outcome === "accepted");
+  await shop.call("POST", `/v1/withdrawals/${id}/speed-up`);
+  await untilView(shop, id, (view) => view.attempts[1]?.outcome === "accepted");
+  const [first, second] = priced.proxy.sent.map((raw) => parseTransaction(raw as Bytes));
+  expect([first?.type, second?.type, first?.nonce, second?.nonce]).toEqual(["legacy", "legacy", 0, 0]);
+  expect((second?.gasPrice ?? 0n) * 1_000n).toBeGreaterThanOrEqual((first?.gasPrice ?? 0n) * 1_125n);
+  await priced.chain.mine(3);
+  await untilToldState(shop, id, "confirmed");
+  expect(await holding(shop, priced, "ETH", destination)).toBe(HALF);
+  await mineToFinal(priced);
+  await expectAgreed(priced, [shop]);
 });
 
 describe("a nonce that somebody else spends", () => {

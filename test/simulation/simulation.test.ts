@@ -10,7 +10,7 @@ import { buildSimulation } from "../../scripts/simulation-build.mjs";
 /** Seeds of worlds that once found something. */
 const KEPT: readonly number[] = [];
 const FIRST_SEED = 1;
-const SEEDS = 24;
+const SEEDS = 40;
 const EVENTS = 1_000;
 
 interface Result {
