@@ -318,6 +318,29 @@ describe("a withdrawal whose nonce an earlier copy of the object claimed", () =>
     expect([await merchant.state(id), await merchant.funds()]).toEqual(["manual_review", "999 1 0"]);
   });
 
+  it("I6: asks a person at once when that nonce is used up already, and a person can end it", async () => {
+    const { merchant, node } = await startOne();
+    node.coins = 0n;
+    const { id } = await merchant.withdraw();
+    await claimForCopy(merchant, 0, id);
+    // Its nonce was met here before, as one that somebody else used up.
+    await merchant.inside((_, sql) => {
+      sql.exec(
+        `INSERT INTO slots (network, sender, nonce, status, claimed, burn, speed_up, created_at, deadline_at)
+         SELECT network, sender, 0, 'final', 1, 1, 0, 0, 0 FROM wallets`,
+      );
+      sql.exec("UPDATE wallets SET next_nonce = 1, used_below = 1");
+    });
+    node.coins = 100n * ETH;
+    node.spendBelow(1);
+    await merchant.drive(2, ROUND_MS);
+    expect([await merchant.state(id), await merchant.funds()]).toEqual(["manual_review", "999 1 0"]);
+    const signed = await merchant.signed();
+    expect(signed.filter((one) => !isBurn(one))).toEqual([]);
+    expect(await resolve(merchant, id, "failed")).toBe("200");
+    expect([await merchant.state(id), await merchant.funds()]).toEqual(["failed", "1000 0 0"]);
+  });
+
   it("I6 I7: is paid with that nonce when it is free, once the provisional one before it is burnt", async () => {
     const { merchant, node } = await startOne();
     node.coins = 0n;

@@ -20,7 +20,7 @@ import {
   type SlotRow,
   slotAt,
 } from "../../../store/tenant/slot-store.ts";
-import { changeWallet, count, raiseWallet } from "../../../store/tenant/wallet-store.ts";
+import { changeWallet, count, insertWallet, raiseWallet } from "../../../store/tenant/wallet-store.ts";
 import {
   changeWithdrawal,
   type WithdrawalRow,
@@ -217,10 +217,12 @@ function takeClaim(payer: Payer, asked: SlotRow, claimed: ClaimedNonce): number 
   // Something else became of it while D1 answered.
   if (slot === undefined || slot.claimed === 1 || slot.withdrawalId !== asked.withdrawalId) return 0;
   const row = withdrawalOf(payer, slot);
+  const commit = new WithdrawalCommit(c, tenantId);
   switch (claimed.kind) {
     case "own":
       changeSlot(c.db, slot, { claimed: 1 });
-      return row === undefined ? 0 : beginSending(new WithdrawalCommit(c, tenantId), row, slot);
+      if (row !== undefined) beginSending(commit, row, slot);
+      return commit.written;
     case "taken":
     case "lost":
       // Nothing was signed for it here, so the withdrawal gets another nonce. One that a copy of this tenant had
@@ -240,20 +242,30 @@ function takeClaim(payer: Payer, asked: SlotRow, claimed: ClaimedNonce): number 
       changeSlot(c.db, slot, { withdrawalId: null, burn: 1 });
       if (row === undefined) return 0;
       const key = { network: slot.network, sender: claimed.sender, nonce: claimed.nonce };
-      if (slotAt(c.db, key) === undefined) addSlot(payer, key, row.id, BigInt(slot.gasLimit ?? 0));
+      const known = slotAt(c.db, key);
+      if (known === undefined) addSlot(payer, key, row.id, BigInt(slot.gasLimit ?? 0));
       changeSlot(c.db, key, { withdrawalId: row.id, claimed: 1 });
       changeWithdrawal(c.db, row.id, { sender: key.sender, nonce: key.nonce });
+      // It may be another wallet's than the one in use: that one is looked after from now on.
+      changeWallet(c.db, insertWallet(c.db, key.network, key.sender), { dueAt: c.now() });
       raiseWallet(c.db, key, { nextNonce: key.nonce + 1 });
-      return beginSending(new WithdrawalCommit(c, tenantId), { ...row, ...key }, key);
+      const sending = beginSending(commit, { ...row, ...key }, key);
+      if (known?.status === "final" && sending.state === "broadcast_pending") {
+        // Used up already, perhaps by that copy's payment: nothing more comes from the chain, so a person looks.
+        const evidence = `nonce ${key.nonce} of ${key.sender}, given by an earlier copy of this tenant`;
+        const changes = { waitingFor: "person" };
+        commit.move(sending, { to: "manual_review", reason: "nonce_spent_by_another", evidence, changes });
+      }
+      return commit.written;
     }
   }
 }
 
-/** From here on a final transaction of the nonce decides. @returns how many events were written */
-function beginSending(commit: WithdrawalCommit, row: WithdrawalRow, { sender, nonce }: SlotKey): number {
-  if (row.state !== "funds_reserved") return 0;
-  commit.move(row, { to: "broadcast_pending", reason: "nonce_assigned", evidence: `nonce ${nonce} of ${sender}` });
-  return commit.written;
+/** From here on a final transaction of the nonce decides. @returns the row as it stands */
+function beginSending(commit: WithdrawalCommit, row: WithdrawalRow, { sender, nonce }: SlotKey): WithdrawalRow {
+  if (row.state !== "funds_reserved") return row;
+  const evidence = `nonce ${nonce} of ${sender}`;
+  return commit.move(row, { to: "broadcast_pending", reason: "nonce_assigned", evidence });
 }
 
 /** Nothing was signed, so the reservation can go back without further proof. @returns how many events were written */
