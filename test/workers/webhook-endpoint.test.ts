@@ -36,6 +36,7 @@ let merchant: Merchant;
 let told: unknown[][];
 let tenantStatus: MockInstance<(...args: unknown[]) => Promise<void>>;
 let count = 0;
+const opened: Endpoint[] = [];
 
 beforeEach(() => {
   now = Date.now() + 365 * DAY;
@@ -66,7 +67,9 @@ beforeEach(() => {
     told.push(args);
   });
 });
-afterEach(() => {
+afterEach(async () => {
+  // What one still has to send would reach the next test's receiver, by a timer of its own.
+  for (const endpoint of opened.splice(0)) await endpoint.stub.close().catch(() => {});
   vi.restoreAllMocks();
 });
 
@@ -94,6 +97,7 @@ class Endpoint {
 
   static async open(url = URL_): Promise<Endpoint> {
     const endpoint = new Endpoint();
+    opened.push(endpoint);
     await endpoint.takeTime();
     const { secret } = await endpoint.configure(url);
     endpoint.secret = secret ?? "";
