@@ -5,6 +5,8 @@
  * rounded up, clears that for any integer.
  */
 
+import { larger, smaller } from "./amount.ts";
+
 export type Fees =
   | { readonly kind: "eip1559"; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
   | { readonly kind: "legacy"; readonly gasPrice: bigint };
@@ -28,7 +30,7 @@ export function firstFees(quote: FeeQuote, capPerGas: bigint): PricedFees {
   if (neededPerGas > capPerGas) return { ok: false, neededPerGas, capPerGas };
   if (quote.kind === "legacy") return { ok: true, fees: { kind: "legacy", gasPrice: quote.gasPrice } };
   const tip = tipOf(quote);
-  const maxFeePerGas = min(2n * quote.baseFee + tip, capPerGas);
+  const maxFeePerGas = smaller(2n * quote.baseFee + tip, capPerGas);
   return { ok: true, fees: { kind: "eip1559", maxFeePerGas, maxPriorityFeePerGas: tip } };
 }
 
@@ -42,18 +44,18 @@ export function replacementFees(earlier: readonly Fees[], quote: FeeQuote, capPe
   if (earlier.length === 0) return first;
   const raisedTip = raised(highest(earlier.map(tipPerGas)));
   // A tip above the maximum is no valid transaction, whatever the earlier ones were.
-  const raisedMost = max(raised(highest(earlier.map(mostPerGas))), raisedTip);
-  const neededPerGas = max(raisedMost, neededNow(quote));
+  const raisedMost = larger(raised(highest(earlier.map(mostPerGas))), raisedTip);
+  const neededPerGas = larger(raisedMost, neededNow(quote));
   if (!first.ok || neededPerGas > capPerGas) return { ok: false, neededPerGas, capPerGas };
-  const most = max(raisedMost, mostPerGas(first.fees));
+  const most = larger(raisedMost, mostPerGas(first.fees));
   if (first.fees.kind === "legacy") return { ok: true, fees: { kind: "legacy", gasPrice: most } };
-  const tip = max(raisedTip, first.fees.maxPriorityFeePerGas);
+  const tip = larger(raisedTip, first.fees.maxPriorityFeePerGas);
   return { ok: true, fees: { kind: "eip1559", maxFeePerGas: most, maxPriorityFeePerGas: tip } };
 }
 
 /** An eighth more, rounded up, and never the same: 11 -> 13, 1 -> 2, 0 -> 1. */
 export function raised(value: bigint): bigint {
-  return max((value * 1125n + 999n) / 1000n, value + 1n);
+  return larger((value * 1125n + 999n) / 1000n, value + 1n);
 }
 
 /** What a provider's quote asks for one gas of the next block. */
@@ -68,7 +70,7 @@ export function perGasNow(quote: FeeQuote): bigint {
 export function capFor(kind: "first" | "replacement" | "burn", capPerGas: bigint): bigint {
   switch (kind) {
     case "first":
-      return max((capPerGas * 2n) / 3n, 1n);
+      return larger((capPerGas * 2n) / 3n, 1n);
     case "replacement":
       return capPerGas;
     case "burn":
@@ -92,17 +94,9 @@ function neededNow(quote: FeeQuote): bigint {
 
 /** At least one wei: a transaction without any tip is left lying, and an eighth of nothing is nothing. */
 function tipOf(quote: FeeQuote & { readonly kind: "eip1559" }): bigint {
-  return max(quote.priorityFee, 1n);
+  return larger(quote.priorityFee, 1n);
 }
 
 function highest(values: readonly bigint[]): bigint {
-  return values.reduce(max, 0n);
-}
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
-}
-
-function min(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
+  return values.reduce(larger, 0n);
 }

@@ -7,6 +7,8 @@
  * taken back: it grows when units leave the bucket and shrinks when they come in.
  */
 
+import { smaller } from "./amount.ts";
+
 export type Bucket = "chain" | "available" | "reserved" | "settled" | "debt";
 
 export interface Posting {
@@ -28,13 +30,13 @@ export const EMPTY_BALANCE: Balance = { available: 0n, reserved: 0n, settled: 0n
 
 /** A confirmed deposit pays debt first, the rest becomes available. */
 export function depositConfirmed(balance: Balance, amountUnits: bigint): readonly Posting[] {
-  const repaid = min(balance.debt, amountUnits);
+  const repaid = smaller(balance.debt, amountUnits);
   return postings(["chain", "debt", repaid], ["chain", "available", amountUnits - repaid]);
 }
 
 /** A reverted deposit takes what is available; what was already spent becomes debt. */
 export function depositReverted(balance: Balance, amountUnits: bigint): readonly Posting[] {
-  const covered = min(balance.available, amountUnits);
+  const covered = smaller(balance.available, amountUnits);
   return postings(["available", "chain", covered], ["debt", "chain", amountUnits - covered]);
 }
 
@@ -55,7 +57,7 @@ export function withdrawalReopened(amountUnits: bigint): readonly Posting[] {
 
 /** A withdrawal that will not be paid gives its amount back; what an account owes is repaid out of it first. */
 export function withdrawalReleased(balance: Balance, amountUnits: bigint): readonly Posting[] {
-  const repaid = min(balance.debt, amountUnits);
+  const repaid = smaller(balance.debt, amountUnits);
   return postings(["reserved", "available", amountUnits], ["available", "debt", repaid]);
 }
 
@@ -99,8 +101,4 @@ function move(balance: { -readonly [K in keyof Balance]: bigint }, bucket: Bucke
 
 function postings(...lines: readonly [Bucket, Bucket, bigint][]): readonly Posting[] {
   return lines.filter(([, , units]) => units > 0n).map(([from, to, amountUnits]) => ({ from, to, amountUnits }));
-}
-
-function min(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }

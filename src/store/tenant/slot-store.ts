@@ -13,6 +13,13 @@ export type SlotRow = typeof slots.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type SlotKey = Pick<SlotRow, "network" | "sender" | "nonce">;
 
+/** One nonce of one wallet, to be bound. */
+const nonceIs = (table: typeof slots | typeof attempts) =>
+  and(
+    eq(table.network, sql.placeholder("network")),
+    eq(table.sender, sql.placeholder("sender")),
+    eq(table.nonce, sql.placeholder("nonce")),
+  );
 const openOf = prepared((db: TenantDb) =>
   db
     .select()
@@ -27,32 +34,9 @@ const openOf = prepared((db: TenantDb) =>
     .orderBy(asc(slots.nonce))
     .prepare(),
 );
-const oneSlot = prepared((db: TenantDb) =>
-  db
-    .select()
-    .from(slots)
-    .where(
-      and(
-        eq(slots.network, sql.placeholder("network")),
-        eq(slots.sender, sql.placeholder("sender")),
-        eq(slots.nonce, sql.placeholder("nonce")),
-      ),
-    )
-    .prepare(),
-);
+const oneSlot = prepared((db: TenantDb) => db.select().from(slots).where(nonceIs(slots)).prepare());
 const attemptsAt = prepared((db: TenantDb) =>
-  db
-    .select()
-    .from(attempts)
-    .where(
-      and(
-        eq(attempts.network, sql.placeholder("network")),
-        eq(attempts.sender, sql.placeholder("sender")),
-        eq(attempts.nonce, sql.placeholder("nonce")),
-      ),
-    )
-    .orderBy(asc(attempts.number))
-    .prepare(),
+  db.select().from(attempts).where(nonceIs(attempts)).orderBy(asc(attempts.number)).prepare(),
 );
 
 export function insertSlot(db: TenantDb, row: SlotRow): void {

@@ -85,8 +85,8 @@ export const withdrawalLine: readonly Mutant[] = [
     name: "fee-not-raised",
     breaks: ["rest"],
     file: "src/core/fees.ts",
-    find: "return max((value * 1125n + 999n) / 1000n, value + 1n);",
-    replace: "return max((value * 1000n) / 1000n, value);",
+    find: "return larger((value * 1125n + 999n) / 1000n, value + 1n);",
+    replace: "return larger((value * 1000n) / 1000n, value);",
   },
   {
     name: "not-sent-again",
