@@ -176,8 +176,19 @@ export class Merchant {
     return response.json();
   }
 
-  async deposits(): Promise<DepositView[]> {
-    return (await this.get<Page<DepositView>>("/v1/deposits?limit=200")).data;
+  /** Every page of a list, as the API orders it. */
+  async all<T>(path: string): Promise<T[]> {
+    const rows: T[] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const page: Page<T> = await this.get(`${path}?limit=200${cursor && `&cursor=${cursor}`}`);
+      rows.push(...page.data);
+      cursor = page.next_cursor;
+    }
+    return rows;
+  }
+
+  deposits(): Promise<DepositView[]> {
+    return this.all("/v1/deposits");
   }
 
   /** The one deposit there is. */
@@ -203,20 +214,13 @@ export class Merchant {
     return (await this.events()).map((event) => event.type.replace(/^(deposit|account|network)\./, "")).join(" ");
   }
 
-  async balances(): Promise<BalanceView[]> {
-    return (await this.get<Page<BalanceView>>("/v1/balances?limit=200")).data;
+  balances(): Promise<BalanceView[]> {
+    return this.all("/v1/balances");
   }
 
+  /** Oldest first. */
   async entries(): Promise<LedgerEntryView[]> {
-    const entries: LedgerEntryView[] = [];
-    for (let cursor: string | null = ""; cursor !== null; ) {
-      const page: Page<LedgerEntryView> = await this.get(
-        `/v1/ledger/entries?limit=200${cursor && `&cursor=${cursor}`}`,
-      );
-      entries.push(...page.data);
-      cursor = page.next_cursor;
-    }
-    return entries.reverse();
+    return (await this.all<LedgerEntryView>("/v1/ledger/entries")).reverse();
   }
 
   async network(): Promise<NetworkView> {

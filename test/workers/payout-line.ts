@@ -125,8 +125,8 @@ export class PayingMerchant extends Merchant {
       .join(" ");
   }
 
-  async withdrawals(): Promise<WithdrawalView[]> {
-    return (await this.get<Page<WithdrawalView>>("/v1/withdrawals?limit=200")).data;
+  withdrawals(): Promise<WithdrawalView[]> {
+    return this.all("/v1/withdrawals");
   }
 
   /** What a person does with one. */
