@@ -10,6 +10,7 @@ import { deriveSigner } from "../../src/chains/evm/derived-signer.ts";
 import type { Page, WalletView, WithdrawalView } from "../../src/core/views.ts";
 import { isOpen, mayBecome, type WithdrawalState } from "../../src/core/withdrawal.ts";
 import { type Env, readSettings } from "../../src/env.ts";
+import { ChainScanner } from "../../src/index.ts";
 import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import { newAddress, pay, payTokens } from "../support/model-chain.ts";
 import { decodeSigned, type Signed, WalletChain, WalletNode } from "../support/wallet-chain.ts";
@@ -317,4 +318,14 @@ async function checkFeed(merchant: PayingMerchant, all: readonly WithdrawalView[
 /** Steps of the request itself: one event tells of all of them. */
 function isFirst(step: WithdrawalView["transitions"][number] | undefined): boolean {
   return step !== undefined && ["requested", "reserved", "above_approval_limit"].includes(step.reason);
+}
+
+/** Payments to a receiver on the best chain: `units` each. */
+export function received(merchant: PayingMerchant, to: string): bigint[] {
+  return wallets.paidBy(merchant.wallet).flatMap((paid) => (paid.to === to && paid.success ? [paid.units] : []));
+}
+
+/** The scanner says that the network is halted, until it is restored. */
+export function halt() {
+  return vi.spyOn(ChainScanner.prototype, "status").mockImplementation((async () => ({ status: "halted" })) as never);
 }

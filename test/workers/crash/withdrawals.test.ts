@@ -1,13 +1,13 @@
 /**
  * I6 I7 I8 I9 I11: the machine goes away at any step of a withdrawal, and what was asked for is paid once.
  *
- * It also goes away twice on one withdrawal's way: the second time when the second step is next taken after the first
- * crash. All pairs of the money's steps are too many for every run of the suite: it plays a sample, always the same
+ * It is also hit twice on one withdrawal's way: the second time when the second step is next taken after the first
+ * hit. All pairs of the money's steps are too many for every run of the suite: it plays a sample, always the same
  * one, and all of them with SLUICE_ALL_CRASHES=1.
  */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Point } from "./machine.ts";
+import { type Point, waysOf } from "./machine.ts";
 import { hitAll, isWhole, MANY_CRASHES_MS, play, playEach, type Run, WAYS } from "./scenario.ts";
 import { Payouts } from "./withdrawal-world.ts";
 
@@ -79,7 +79,7 @@ describe("a withdrawal, two crashes at any two of the money's steps", () => {
     const names = (await play(prepare)).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(MONEY_STEPS));
     const points = MONEY_STEPS.flatMap((name) =>
-      (["before", "after"] as const).map((way): Point => ({ name, occurrence: 1, way })),
+      waysOf({ name, occurrence: 1 }).map((way): Point => ({ name, occurrence: 1, way })),
     );
     const pairs = points.flatMap((first) => points.map((second) => [first, second]));
     const played = isWhole ? pairs : sampleOf(pairs, SAMPLE);
