@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { build } from "vite";
 import { applyEdit } from "../test/simulation/mutants/mutant.ts";
 import { PROJECT } from "./install.mjs";
+import { speedEdits } from "./simulation-speed.mjs";
 
 const SIMULATION = join(PROJECT, "test", "simulation");
 
@@ -34,12 +35,13 @@ export const onNode = {
  */
 export async function buildSimulation({ outDir, edits = [] } = {}) {
   const folder = outDir ?? join(PROJECT, "node_modules", ".cache", "sluice-simulation");
-  const missing = new Set(edits.map(({ file }) => file));
+  const wanted = [...edits, ...speedEdits.map((edit) => ({ ...edit, file: join("node_modules", edit.file) }))];
+  const missing = new Set(wanted.map(({ file }) => file));
   const edited = {
     name: "edited-sources",
     enforce: /** @type {"pre"} */ ("pre"),
     load(id) {
-      const own = edits.filter(({ file }) => id === join(PROJECT, file));
+      const own = wanted.filter(({ file }) => id === join(PROJECT, file));
       if (own.length === 0) return null;
       for (const { file } of own) missing.delete(file);
       return own.reduce(applyEdit, readFileSync(id, "utf8"));
