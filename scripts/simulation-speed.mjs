@@ -14,7 +14,7 @@ function is(value, type) {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === null) return compare(value, type);
   let answers = known.get(type);
-  if (answers === undefined) known.set(type, (answers = new WeakMap()));
+  if (answers === undefined) known.set(type, (answers = new Map()));
   let answer = answers.get(prototype);
   if (answer === undefined) answers.set(prototype, (answer = compare(value, type)));
   return answer;
