@@ -29,11 +29,12 @@ export const onNode = {
 };
 
 /**
- * @param {{ outDir?: string, edits?: readonly import("../test/simulation/mutants/mutant.ts").Edit[] }} [wanted]
+ * @param {{ outDir?: string, edits?: readonly import("../test/simulation/mutants/mutant.ts").Edit[], isMapped?: boolean }} [wanted]
+ *   `isMapped`: with a source map, for a profile
  * @returns path of the built file
  * @throws when an edit does not fit, or is of a file that the simulator does not contain
  */
-export async function buildSimulation({ outDir, edits = [] } = {}) {
+export async function buildSimulation({ outDir, edits = [], isMapped = false } = {}) {
   const folder = outDir ?? join(PROJECT, "node_modules", ".cache", "sluice-simulation");
   const wanted = [...edits, ...speedEdits.map((edit) => ({ ...edit, file: join("node_modules", edit.file) }))];
   const missing = new Set(wanted.map(({ file }) => file));
@@ -60,7 +61,8 @@ export async function buildSimulation({ outDir, edits = [] } = {}) {
       emptyOutDir: true,
       target: "node24",
       minify: false,
-      sourcemap: edits.length === 0 ? "inline" : false,
+      // Read by nobody while seeds run, and several times as long as the code.
+      sourcemap: isMapped ? "inline" : false,
       rollupOptions: { output: { entryFileNames: "main.mjs", codeSplitting: false } },
     },
   });

@@ -22,6 +22,29 @@ function is(value, type) {
 function compare(value, type) {`,
 };
 
+/** Its settings are the same all the way down, and were copied for each piece of a query. */
+const QUERY = "drizzle-orm/sql/sql.js";
+const queries = [
+  {
+    file: QUERY,
+    find: `    const config = Object.assign({}, _config, {
+      inlineParams: _config.inlineParams || this.shouldInlineParams,
+      paramStartIndex: _config.paramStartIndex || { value: 0 }
+    });`,
+    replace: `    const isWhole = _config.paramStartIndex !== void 0 && _config.inlineParams !== void 0;
+    const config = isWhole && (_config.inlineParams || !this.shouldInlineParams) ? _config : Object.assign({}, _config, {
+      inlineParams: _config.inlineParams || this.shouldInlineParams,
+      paramStartIndex: _config.paramStartIndex || { value: 0 }
+    });`,
+  },
+  {
+    file: QUERY,
+    find: "        return this.buildQueryFromSourceParams(chunk.queryChunks, {\n          ...config,",
+    replace:
+      "        return this.buildQueryFromSourceParams(chunk.queryChunks, inlineParams || !chunk.shouldInlineParams ? config : {\n          ...config,",
+  },
+];
+
 /** Worlds sign and read the same bytes again and again; none of it can come out otherwise. */
 const CURVE = "@noble/curves/esm/abstract/weierstrass.js";
 const curve = [
@@ -81,4 +104,4 @@ export function weierstrass(curveDef) {`,
 ];
 
 /** @type {readonly import("../test/simulation/mutants/mutant.ts").Edit[]} files below node_modules */
-export const speedEdits = [kinds, ...curve];
+export const speedEdits = [kinds, ...queries, ...curve];

@@ -94,6 +94,8 @@ export interface Compiled {
   readonly isCommand: boolean;
   /** Places of its values that are the size of a LIMIT: written out, see `query`. */
   readonly limits: readonly number[];
+  /** By those sizes, the same statement with them written out. */
+  readonly sized: Map<string, Compiled>;
 }
 
 export interface Answer {
@@ -125,8 +127,11 @@ export class Sqlite {
     let bound = bind(compiled, values);
     // SQLite compiles a statement anew whenever another size is bound to its LIMIT, and whenever the same one is.
     if (compiled.limits.length > 0 && compiled.limits.every((at) => isSize(bound[at]))) {
-      const { limits } = compiled;
-      compiled = this.compile(withSizes(text, limits, bound));
+      const { limits, sized } = compiled;
+      const sizes = limits.map((at) => bound[at]).join();
+      const known = sized.get(sizes) ?? this.compile(withSizes(text, limits, bound));
+      sized.set(sizes, known);
+      compiled = known;
       bound = bound.filter((_, at) => !limits.includes(at));
     }
     const { statement, columns, isRead } = compiled;
@@ -165,6 +170,7 @@ export class Sqlite {
       isReturning: /\breturning\b/i.test(text),
       isCommand: /^\s*(begin|commit|end|rollback|savepoint|release)\b/i.test(text),
       limits,
+      sized: new Map<string, Compiled>(),
     };
     // What changes the schema is run once and would go stale.
     if (!/^\s*(create|drop|alter|pragma)/i.test(text)) this.#compiled.set(text, compiled);
