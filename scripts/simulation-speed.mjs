@@ -45,7 +45,10 @@ const queries = [
   },
 ];
 
-/** Worlds sign and read the same bytes again and again; none of it can come out otherwise. */
+/**
+ * Worlds sign and read the same bytes again and again; none of it can come out otherwise. Whose a signature is, is
+ * known when it is made; one that was changed by a bit is worked out.
+ */
 const CURVE = "@noble/curves/esm/abstract/weierstrass.js";
 const curve = [
   {
@@ -54,15 +57,12 @@ const curve = [
     replace: `const MOST_KNOWN = 5_000;
 function once(compute, nameOf) {
   const known = new Map();
-  return (...args) => {
-    const name = nameOf(...args);
-    let answer = known.get(name);
-    if (answer !== undefined) return answer;
-    answer = compute(...args);
+  const put = (answer, ...args) => {
     if (known.size >= MOST_KNOWN) known.clear();
-    known.set(name, answer);
+    known.set(nameOf(...args), answer);
     return answer;
   };
+  return Object.assign((...args) => known.get(nameOf(...args)) ?? put(compute(...args), ...args), { put });
 }
 const nameOfBytes = (bytes) => (typeof bytes === 'string' ? bytes.toLowerCase() : bytesToHex(bytes));
 export function weierstrass(curveDef) {`,
@@ -81,6 +81,7 @@ export function weierstrass(curveDef) {`,
     file: CURVE,
     find: "    function getPublicKey(privateKey, isCompressed = true) {\n        return ",
     replace: `    const recoverOnce = once((signature, hash) => signature.recoverAnew(hash), ({ r, s, recovery }, hash) => \`\${r}/\${s}/\${recovery}/\${hash}\`);
+    const pointOnce = once((key) => Point.fromPrivateKey(key), (key) => key);
     const publicKeyOnce = once((key, isCompressed) => publicKeyAnew(key, isCompressed), (key, isCompressed) => \`\${key}/\${isCompressed}\`);
     function getPublicKey(privateKey, isCompressed = true) {
         const key = typeof privateKey === 'bigint' ? numToSizedHex(privateKey, CURVE.nByteLength) : nameOfBytes(privateKey);
@@ -96,7 +97,9 @@ export function weierstrass(curveDef) {`,
     function sign(msgHash, privKey, opts = defaultSigOpts) {
         if (opts.extraEntropy || typeof privKey === 'bigint')
             return signAnew(msgHash, privKey, opts);
-        const signature = signOnce(nameOfBytes(msgHash), nameOfBytes(privKey), opts);
+        const [hash, key] = [nameOfBytes(msgHash), nameOfBytes(privKey)];
+        const signature = signOnce(hash, key, opts);
+        recoverOnce.put(pointOnce(key), signature, hash);
         return new Signature(signature.r, signature.s, signature.recovery);
     }
     function signAnew(msgHash, privKey, opts) {`,
