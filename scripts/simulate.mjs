@@ -15,7 +15,9 @@ import { parseArgs } from "node:util";
 import { neverReached } from "../test/simulation/reach.ts";
 import { buildSimulation } from "./simulation-build.mjs";
 
-const SEEDS_PER_PROCESS = 20;
+/** A process is fast when it has run some of them. Short enough that no process is left alone for long. */
+const MOST_SEEDS_PER_PROCESS = 100;
+const LEAST_SEEDS_PER_PROCESS = 10;
 const STORY_LINES = 60;
 /** Counts of what the product did. All others are of faults. */
 const OF_THE_PRODUCT = /^(step|event|outcome|attempt|cell) /;
@@ -31,7 +33,8 @@ export async function simulateSeeds({ seed, runs, events, processes, env = {} },
   const worker = async () => {
     while (next < end) {
       const first = next;
-      const count = Math.min(SEEDS_PER_PROCESS, end - first);
+      const share = Math.ceil((end - first) / (2 * processes));
+      const count = Math.min(MOST_SEEDS_PER_PROCESS, Math.max(LEAST_SEEDS_PER_PROCESS, share), end - first);
       next += count;
       await runProcess(file, [first, count, events], env, onResult);
     }
@@ -39,7 +42,8 @@ export async function simulateSeeds({ seed, runs, events, processes, env = {} },
   await Promise.all(Array.from({ length: processes }, worker));
 }
 
-function runProcess(file, args, env, onResult) {
+/** @param {readonly (string | number)[]} args as in test/simulation/main.ts */
+export function runProcess(file, args, env, onResult) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--no-warnings", file, ...args.map(String)], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -52,9 +56,7 @@ function runProcess(file, args, env, onResult) {
     });
     child.once("error", reject);
     child.once("close", (code) =>
-      code === 0
-        ? resolve(undefined)
-        : reject(new Error(`seeds ${args[0]} to ${args[0] + args[1] - 1} ended with ${code}`)),
+      code === 0 ? resolve(undefined) : reject(new Error(`${args[1]} seeds from ${args[0]} ended with ${code}`)),
     );
   });
 }

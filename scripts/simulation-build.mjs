@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { build } from "vite";
 import { applyEdit } from "../test/simulation/mutants/mutant.ts";
 import { PROJECT } from "./install.mjs";
+import { speedEdits } from "./simulation-speed.mjs";
 
 const SIMULATION = join(PROJECT, "test", "simulation");
 
@@ -28,18 +29,20 @@ export const onNode = {
 };
 
 /**
- * @param {{ outDir?: string, edits?: readonly import("../test/simulation/mutants/mutant.ts").Edit[] }} [wanted]
+ * @param {{ outDir?: string, edits?: readonly import("../test/simulation/mutants/mutant.ts").Edit[], isMapped?: boolean }} [wanted]
+ *   `isMapped`: with a source map, for a profile
  * @returns path of the built file
  * @throws when an edit does not fit, or is of a file that the simulator does not contain
  */
-export async function buildSimulation({ outDir, edits = [] } = {}) {
+export async function buildSimulation({ outDir, edits = [], isMapped = false } = {}) {
   const folder = outDir ?? join(PROJECT, "node_modules", ".cache", "sluice-simulation");
-  const missing = new Set(edits.map(({ file }) => file));
+  const wanted = [...edits, ...speedEdits.map((edit) => ({ ...edit, file: join("node_modules", edit.file) }))];
+  const missing = new Set(wanted.map(({ file }) => file));
   const edited = {
     name: "edited-sources",
     enforce: /** @type {"pre"} */ ("pre"),
     load(id) {
-      const own = edits.filter(({ file }) => id === join(PROJECT, file));
+      const own = wanted.filter(({ file }) => id === join(PROJECT, file));
       if (own.length === 0) return null;
       for (const { file } of own) missing.delete(file);
       return own.reduce(applyEdit, readFileSync(id, "utf8"));
@@ -58,7 +61,8 @@ export async function buildSimulation({ outDir, edits = [] } = {}) {
       emptyOutDir: true,
       target: "node24",
       minify: false,
-      sourcemap: edits.length === 0 ? "inline" : false,
+      // Read by nobody while seeds run, and several times as long as the code.
+      sourcemap: isMapped ? "inline" : false,
       rollupOptions: { output: { entryFileNames: "main.mjs", codeSplitting: false } },
     },
   });

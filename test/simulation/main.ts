@@ -1,6 +1,7 @@
 /**
  * One process of the simulator: runs the seeds it is given, one after the other, and prints what became of
- * each as a line of JSON. Arguments: first seed, number of seeds, events of each.
+ * each as a line of JSON. Arguments: first seed, number of seeds, events of each. Of several first seeds, joined by
+ * commas, each has so many.
  */
 
 import { simulate } from "./run.ts";
@@ -11,7 +12,8 @@ if (process.env.SIMULATION_LOG === undefined) {
   console.warn = () => {};
   console.error = () => {};
 }
-for (let seed = Number(first); seed < Number(first) + Number(runs); seed++) {
+const seeds = first.split(",").flatMap((from) => Array.from({ length: Number(runs) }, (_, i) => Number(from) + i));
+for (const seed of seeds) {
   const began = performance.now();
   const result = await simulate({ seed, events: Number(events) });
   const { reach, ...rest } = result;

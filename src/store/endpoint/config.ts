@@ -52,16 +52,21 @@ export function setTellAt(db: EndpointDb, tellAt: number | null): void {
   db.update(endpoint).set({ tellAt }).run();
 }
 
-/** Newest first. */
-export function signingSecrets(db: EndpointDb, now: number): string[] {
-  const rows = db
+const validSecrets = prepared((db: EndpointDb) =>
+  db
     .select({ secret: secrets.secret })
     .from(secrets)
-    .where(or(isNull(secrets.endsAt), gt(secrets.endsAt, now)))
+    .where(or(isNull(secrets.endsAt), gt(secrets.endsAt, sql.placeholder("now"))))
     .orderBy(desc(secrets.n))
     .limit(MAX_SIGNING_SECRETS)
-    .all();
-  return rows.map((row) => row.secret);
+    .prepare(),
+);
+
+/** Newest first. */
+export function signingSecrets(db: EndpointDb, now: number): string[] {
+  return validSecrets(db)
+    .all({ now })
+    .map((row) => row.secret);
 }
 
 /** The secret that this request made, if it was here before. */

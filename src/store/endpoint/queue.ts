@@ -84,15 +84,19 @@ function insertDelivery(db: EndpointDb, event: ArrivingEvent, replay: number, no
     .run();
 }
 
-/** The heads with the earliest due times, first the earliest. */
-export function readHeads(db: EndpointDb, limit: number): Head[] {
-  return db
+const heads = prepared((db: EndpointDb) =>
+  db
     .select({ position: deliveries.position, subject: deliveries.subject, nextAt: deliveries.nextAt })
     .from(deliveries)
     .where(isHead)
     .orderBy(asc(deliveries.nextAt), asc(deliveries.position))
-    .limit(limit)
-    .all();
+    .limit(sql.placeholder("limit"))
+    .prepare(),
+);
+
+/** The heads with the earliest due times, first the earliest. */
+export function readHeads(db: EndpointDb, limit: number): Head[] {
+  return heads(db).all({ limit });
 }
 
 const deliveryAt = prepared((db: EndpointDb) =>

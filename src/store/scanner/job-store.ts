@@ -1,6 +1,7 @@
 /** Past ranges still to be read, and news of the network still to be told. */
 
-import { and, asc, eq, isNotNull, isNull, lte } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { prepared } from "../prepared.ts";
 import type { ScannerDb } from "./database.ts";
 import { backfills, notices } from "./schema.ts";
 
@@ -12,18 +13,28 @@ export function insertJob(db: ScannerDb, job: Omit<BackfillJob, "seq">): void {
   db.insert(backfills).values(job).onConflictDoNothing().run();
 }
 
-export function nextJob(db: ScannerDb, now: number): BackfillJob | undefined {
-  return db
+const firstDue = prepared((db: ScannerDb) =>
+  db
     .select()
     .from(backfills)
-    .where(lte(backfills.dueAt, now))
+    .where(lte(backfills.dueAt, sql.placeholder("now")))
     .orderBy(asc(backfills.dueAt), asc(backfills.seq))
     .limit(1)
-    .get();
+    .prepare(),
+);
+const earliestDue = prepared((db: ScannerDb) =>
+  db.select({ at: backfills.dueAt }).from(backfills).orderBy(asc(backfills.dueAt)).limit(1).prepare(),
+);
+const earliestNotices = prepared((db: ScannerDb) =>
+  db.select().from(notices).orderBy(asc(notices.at)).limit(sql.placeholder("limit")).prepare(),
+);
+
+export function nextJob(db: ScannerDb, now: number): BackfillJob | undefined {
+  return firstDue(db).get({ now });
 }
 
 export function earliestJobDue(db: ScannerDb): number | null {
-  return db.select({ at: backfills.dueAt }).from(backfills).orderBy(asc(backfills.dueAt)).limit(1).get()?.at ?? null;
+  return earliestDue(db).get()?.at ?? null;
 }
 
 export function updateJob(
@@ -67,7 +78,7 @@ export function insertNotices(db: ScannerDb, list: readonly NoticeRow[]): void {
 }
 
 export function pendingNotices(db: ScannerDb, limit: number): NoticeRow[] {
-  return db.select().from(notices).orderBy(asc(notices.at)).limit(limit).all();
+  return earliestNotices(db).all({ limit });
 }
 
 export function deleteNotice(db: ScannerDb, notice: Pick<NoticeRow, "tenant" | "id" | "type">): void {

@@ -13,6 +13,13 @@ const ANCHOR_SPACING = 32;
 const ANCHOR_DEPTH = 8_192;
 
 const theRow = prepared((db: ScannerDb) => db.select().from(scanner).prepare());
+const theBlock = prepared((db: ScannerDb) =>
+  db
+    .select()
+    .from(blocks)
+    .where(eq(blocks.height, sql.placeholder("height")))
+    .prepare(),
+);
 
 export function readState(db: ScannerDb): ScannerState | undefined {
   const row = theRow(db).get();
@@ -48,7 +55,7 @@ export function updateState(db: ScannerDb, set: Partial<ScannerState>): void {
 }
 
 export function blockAt(db: ScannerDb, height: number): BlockRef | undefined {
-  const row = db.select().from(blocks).where(eq(blocks.height, height)).get();
+  const row = theBlock(db).get({ height });
   return row === undefined ? undefined : toBlock(row);
 }
 

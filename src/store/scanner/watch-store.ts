@@ -4,6 +4,7 @@
  */
 
 import { and, eq, gte, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { prepared } from "../prepared.ts";
 import type { ScannerDb } from "./database.ts";
 import { addresses, tenants, tokens } from "./schema.ts";
 
@@ -42,24 +43,23 @@ export function markDirty(db: ScannerDb, numbers: ReadonlySet<number>, windowFro
     .run();
 }
 
+const mayHear = lte(tenants.retryAt, sql.placeholder("now"));
+const hearing = (condition: SQL) =>
+  prepared((db: ScannerDb) =>
+    db.select().from(tenants).where(and(condition, mayHear)).limit(sql.placeholder("limit")).prepare(),
+  );
+const dirtyOnes = hearing(IS_DIRTY);
+const dueByHeight = hearing(lte(tenants.nextHeight, sql.placeholder("scannedTo")));
+const dueByFinality = hearing(lte(tenants.nextFinalized, sql.placeholder("finalized")));
+
 /** Tenants that must be called at this head and finalized height, and may be now. Each question has its own index. */
 export function tenantsToHear(
   db: ScannerDb,
   at: { readonly scannedTo: number; readonly finalized: number; readonly now: number },
   limit: number,
 ): TenantMark[] {
-  const read = (condition: SQL) =>
-    db
-      .select()
-      .from(tenants)
-      .where(and(condition, lte(tenants.retryAt, at.now)))
-      .limit(limit)
-      .all();
-  const found = [
-    ...read(IS_DIRTY),
-    ...read(lte(tenants.nextHeight, at.scannedTo)),
-    ...read(lte(tenants.nextFinalized, at.finalized)),
-  ];
+  const values = { ...at, limit };
+  const found = [dirtyOnes, dueByHeight, dueByFinality].flatMap((marks) => marks(db).all(values));
   return [...new Map(found.map((mark) => [mark.n, mark])).values()].slice(0, limit);
 }
 
@@ -139,23 +139,16 @@ export function pruneWatches(db: ScannerDb, windowFrom: number): number {
     .all().length;
 }
 
+const anyWatch = (condition: SQL) =>
+  prepared((db: ScannerDb) =>
+    db.select({ address: addresses.address }).from(addresses).where(condition).limit(1).prepare(),
+  );
+const anyOpenWatch = anyWatch(isNull(addresses.untilHeight));
+const anyWatchUntil = anyWatch(gte(addresses.untilHeight, sql.placeholder("height")));
+
 /** Whether any address still counts at this height or above. */
 export function hasWatches(db: ScannerDb, height: number): boolean {
-  const open = db
-    .select({ address: addresses.address })
-    .from(addresses)
-    .where(isNull(addresses.untilHeight))
-    .limit(1)
-    .get();
-  if (open !== undefined) return true;
-  return (
-    db
-      .select({ address: addresses.address })
-      .from(addresses)
-      .where(gte(addresses.untilHeight, height))
-      .limit(1)
-      .get() !== undefined
-  );
+  return anyOpenWatch(db).get() !== undefined || anyWatchUntil(db).get({ height }) !== undefined;
 }
 
 export function anyoneWaits(db: ScannerDb): boolean {

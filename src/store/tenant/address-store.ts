@@ -1,18 +1,35 @@
 /** A tenant's watched addresses. Deleted ones stay as rows: payments inside the window still name them. */
 
 import { and, desc, eq, isNotNull, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { addresses } from "./schema.ts";
 
 export type AddressRow = typeof addresses.$inferSelect;
 
-/** The row in force, whether or not the scanner has taken the watch yet. */
-export function activeAddress(db: TenantDb, network: string, address: string): AddressRow | undefined {
-  return db
+/** Of one round. */
+const MAX_RELEASES = 50;
+
+const toRelease = prepared((db: TenantDb) =>
+  db.select().from(addresses).where(sql`release_pending = 1`).limit(MAX_RELEASES).prepare(),
+);
+const inForce = prepared((db: TenantDb) =>
+  db
     .select()
     .from(addresses)
-    .where(and(eq(addresses.address, address), eq(addresses.network, network), isNull(addresses.deletedAt)))
-    .get();
+    .where(
+      and(
+        eq(addresses.address, sql.placeholder("address")),
+        eq(addresses.network, sql.placeholder("network")),
+        isNull(addresses.deletedAt),
+      ),
+    )
+    .prepare(),
+);
+
+/** The row in force, whether or not the scanner has taken the watch yet. */
+export function activeAddress(db: TenantDb, network: string, address: string): AddressRow | undefined {
+  return inForce(db).get({ address, network });
 }
 
 /**
@@ -100,5 +117,5 @@ export function releasesOf(db: TenantDb, network: string, address: string): Addr
 }
 
 export function addressesToRelease(db: TenantDb): AddressRow[] {
-  return db.select().from(addresses).where(sql`release_pending = 1`).limit(50).all();
+  return toRelease(db).all();
 }

@@ -1,21 +1,33 @@
 /** Tokens a tenant listed itself. A listing is never taken back: stored rows name its contract. */
 
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { assets } from "./schema.ts";
 
 export type AssetRow = typeof assets.$inferSelect;
 
-export function assetByContract(db: TenantDb, network: string, contract: string): AssetRow | undefined {
-  return db
+const byContract = prepared((db: TenantDb) =>
+  db
     .select()
     .from(assets)
-    .where(and(eq(assets.network, network), eq(assets.contract, contract)))
-    .get();
+    .where(and(eq(assets.network, sql.placeholder("network")), eq(assets.contract, sql.placeholder("contract"))))
+    .prepare(),
+);
+const bySymbol = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(assets)
+    .where(eq(assets.symbol, sql.placeholder("symbol")))
+    .prepare(),
+);
+
+export function assetByContract(db: TenantDb, network: string, contract: string): AssetRow | undefined {
+  return byContract(db).get({ network, contract });
 }
 
 export function assetsBySymbol(db: TenantDb, symbol: string): AssetRow[] {
-  return db.select().from(assets).where(eq(assets.symbol, symbol)).all();
+  return bySymbol(db).all({ symbol });
 }
 
 export function listOwnAssets(db: TenantDb, network: string): AssetRow[] {

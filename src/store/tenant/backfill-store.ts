@@ -2,10 +2,19 @@
 
 import { and, eq } from "drizzle-orm";
 import type { BackfillView } from "../../core/views.ts";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { backfills } from "./schema.ts";
 
 export type BackfillRow = typeof backfills.$inferSelect;
+
+const toHandOver = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(backfills)
+    .where(and(eq(backfills.handedOver, 0), eq(backfills.status, "queued")))
+    .prepare(),
+);
 
 export function backfillById(db: TenantDb, id: string): BackfillRow | undefined {
   return db.select().from(backfills).where(eq(backfills.id, id)).get();
@@ -20,11 +29,7 @@ export function markHandedOver(db: TenantDb, id: string): void {
 }
 
 export function backfillsToHandOver(db: TenantDb): BackfillRow[] {
-  return db
-    .select()
-    .from(backfills)
-    .where(and(eq(backfills.handedOver, 0), eq(backfills.status, "queued")))
-    .all();
+  return toHandOver(db).all();
 }
 
 export function applyBackfillSlice(

@@ -3,12 +3,11 @@
 import { type DrizzleSqliteDODatabase, drizzle } from "drizzle-orm/durable-sqlite";
 import { migrate } from "drizzle-orm/durable-sqlite/migrator";
 import migrations from "./migrations/migrations.js";
-import * as schema from "./schema.ts";
 
-export type TenantDb = DrizzleSqliteDODatabase<typeof schema>;
+export type TenantDb = DrizzleSqliteDODatabase;
 
 export function openTenantDb(storage: DurableObjectStorage): TenantDb {
-  return drizzle(storage, { schema });
+  return drizzle(storage);
 }
 
 /** Forward only. Call it before the first request is served. */

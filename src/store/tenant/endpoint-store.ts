@@ -15,13 +15,17 @@ const behind = prepared((db: TenantDb) =>
     .where(and(isNull(endpoints.deletedAt), lt(endpoints.handedTo, sql.placeholder("sequence"))))
     .prepare(),
 );
-
-export function endpointById(db: TenantDb, id: string): EndpointRow | undefined {
-  return db
+const byId = prepared((db: TenantDb) =>
+  db
     .select()
     .from(endpoints)
-    .where(and(eq(endpoints.id, id), isNull(endpoints.deletedAt)))
-    .get();
+    .where(and(eq(endpoints.id, sql.placeholder("id")), isNull(endpoints.deletedAt)))
+    .prepare(),
+);
+const toClose = prepared((db: TenantDb) => db.select().from(endpoints).where(eq(endpoints.closePending, 1)).prepare());
+
+export function endpointById(db: TenantDb, id: string): EndpointRow | undefined {
+  return byId(db).get({ id });
 }
 
 export function countEndpoints(db: TenantDb): number {
@@ -60,7 +64,7 @@ export function markHanded(db: TenantDb, id: string, sequence: number): void {
 }
 
 export function endpointsToClose(db: TenantDb): EndpointRow[] {
-  return db.select().from(endpoints).where(eq(endpoints.closePending, 1)).all();
+  return toClose(db).all();
 }
 
 export function toEndpointView(row: Omit<EndpointRow, "seq">): EndpointView {

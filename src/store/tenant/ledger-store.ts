@@ -42,6 +42,15 @@ const balanceAt = prepared((db: TenantDb) =>
     .prepare(),
 );
 
+const anyDebt = prepared((db: TenantDb) =>
+  db
+    .select({ debt: balances.debt })
+    .from(balances)
+    .where(and(eq(balances.account, sql.placeholder("account")), ne(balances.debt, "0")))
+    .limit(1)
+    .prepare(),
+);
+
 export function readBalance(db: TenantDb, { account, network, asset }: BalanceKey): Balance {
   const row = balanceAt(db).get({ account, network, asset });
   return row === undefined ? EMPTY_BALANCE : toBalance(row);
@@ -49,13 +58,7 @@ export function readBalance(db: TenantDb, { account, network, asset }: BalanceKe
 
 /** Whether an account owes anything, in any asset. */
 export function hasDebt(db: TenantDb, account: string): boolean {
-  const row = db
-    .select({ debt: balances.debt })
-    .from(balances)
-    .where(and(eq(balances.account, account), ne(balances.debt, "0")))
-    .limit(1)
-    .get();
-  return row !== undefined;
+  return anyDebt(db).get({ account }) !== undefined;
 }
 
 /** Writes a journal's entries. The caller writes the balance they fold to, once per commit. */

@@ -1,20 +1,25 @@
 /** A tenant's own rules: one row per network for confirmations, one for withdrawals. */
 
-import { eq, like } from "drizzle-orm";
+import { eq, like, sql } from "drizzle-orm";
 import type { ConfirmationRules } from "../../core/policy.ts";
 import { type HeldRules, NO_WITHDRAWAL_RULES, rulesFromText, rulesToText } from "../../core/withdrawal-policy.ts";
+import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { policies } from "./schema.ts";
 
 const CONFIRMATIONS = "confirmations:";
 const WITHDRAWALS = "withdrawals";
 
-export function confirmationRules(db: TenantDb, network: string): ConfirmationRules | null {
-  const row = db
+const byName = prepared((db: TenantDb) =>
+  db
     .select()
     .from(policies)
-    .where(eq(policies.name, CONFIRMATIONS + network))
-    .get();
+    .where(eq(policies.name, sql.placeholder("name")))
+    .prepare(),
+);
+
+export function confirmationRules(db: TenantDb, network: string): ConfirmationRules | null {
+  const row = byName(db).get({ name: CONFIRMATIONS + network });
   return row === undefined ? null : (row.rules as ConfirmationRules);
 }
 
@@ -35,7 +40,7 @@ export function putConfirmationRules(db: TenantDb, network: string, rules: Confi
 }
 
 export function heldWithdrawalRules(db: TenantDb): HeldRules {
-  const row = db.select().from(policies).where(eq(policies.name, WITHDRAWALS)).get();
+  const row = byName(db).get({ name: WITHDRAWALS });
   return row === undefined ? NO_WITHDRAWAL_RULES : rulesFromText(row.rules as string);
 }
 

@@ -12,6 +12,13 @@ const firstDue = prepared((db: TenantDb) =>
   db.select({ value: sql<number | null>`min(due_at)` }).from(wallets).prepare(),
 );
 
+const allDue = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(wallets)
+    .where(and(isNotNull(wallets.dueAt), sql`${wallets.dueAt} <= ${sql.placeholder("now")}`))
+    .prepare(),
+);
 const walletAt = prepared((db: TenantDb) =>
   db
     .select()
@@ -74,11 +81,7 @@ export function raiseWallet(
 }
 
 export function dueWallets(db: TenantDb, now: number): WalletRow[] {
-  return db
-    .select()
-    .from(wallets)
-    .where(and(isNotNull(wallets.dueAt), sql`${wallets.dueAt} <= ${now}`))
-    .all();
+  return allDue(db).all({ now });
 }
 
 /** Unix milliseconds of the next look at any wallet; null when nothing is under way. */

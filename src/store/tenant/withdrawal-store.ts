@@ -37,6 +37,13 @@ const byKey = prepared((db: TenantDb) =>
     )
     .prepare(),
 );
+const lastStep = prepared((db: TenantDb) =>
+  db
+    .select({ number: sql<number>`coalesce(max(number), 0)` })
+    .from(withdrawalTransitions)
+    .where(eq(withdrawalTransitions.withdrawalId, sql.placeholder("withdrawalId")))
+    .prepare(),
+);
 const steps = prepared((db: TenantDb) =>
   db
     .select()
@@ -52,11 +59,7 @@ export function insertWithdrawal(db: TenantDb, row: Omit<WithdrawalRow, "seq">):
 
 /** Appends a step to the record. The caller has changed the state in the same commit. */
 export function appendStep(db: TenantDb, withdrawalId: string, step: Step): void {
-  const last = db
-    .select({ number: sql<number>`coalesce(max(number), 0)` })
-    .from(withdrawalTransitions)
-    .where(eq(withdrawalTransitions.withdrawalId, withdrawalId))
-    .get();
+  const last = lastStep(db).get({ withdrawalId });
   db.insert(withdrawalTransitions)
     .values({ withdrawalId, number: (last?.number ?? 0) + 1, ...step })
     .run();

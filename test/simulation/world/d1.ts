@@ -1,7 +1,7 @@
 /** D1: one database far away, whose answers get lost before or after it did what was asked. */
 
 import { afterTurn, ConnectionLost, type Fates, leave } from "./objects.ts";
-import { Sqlite } from "./sqlite.ts";
+import { named, Sqlite } from "./sqlite.ts";
 import type { World } from "./world.ts";
 
 export type D1Fate = "answered" | "failed" | "answer_lost" | "silent";
@@ -95,21 +95,20 @@ export class SimD1 {
   }
 
   #together(statements: readonly Statement[]): Result[] {
-    this.#sqlite.run("BEGIN");
+    this.#sqlite.command("BEGIN");
     try {
       const results = statements.map(({ text, values }) => this.#one(text, values));
-      this.#sqlite.run("COMMIT");
+      this.#sqlite.command("COMMIT");
       return results;
     } catch (error) {
-      this.#sqlite.run("ROLLBACK");
+      this.#sqlite.command("ROLLBACK");
       throw error;
     }
   }
 
   #one(text: string, values: readonly unknown[]): Result {
     const { columns, rows, changes } = this.#sqlite.query(text, values);
-    const results = rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i] ?? null])));
-    return { results, success: true, meta: { changes } };
+    return { results: rows.map((row) => named(columns, row)), success: true, meta: { changes } };
   }
 }
 

@@ -17,6 +17,10 @@ function asBound(value: unknown): unknown {
   return value instanceof ArrayBuffer ? new Uint8Array(value) : String(value);
 }
 
+const isPlain = (value: unknown) => typeof value === "string" || typeof value === "number" || value === null;
+const isBytes = (value: unknown) => value instanceof Uint8Array;
+const hasBytes = (row: readonly unknown[]) => row.some(isBytes);
+
 function asFound(value: unknown): unknown {
   if (!(value instanceof Uint8Array)) return value;
   return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
@@ -68,7 +72,7 @@ export class Disk {
       this.onBroken();
       return;
     }
-    if (this.#isOpen) this.#sqlite.run("COMMIT");
+    if (this.#isOpen) this.#sqlite.command("COMMIT");
     this.#isOpen = false;
     this.turn = { isLost: false };
     if (this.#alarm.now === this.#alarm.durable) return;
@@ -78,7 +82,7 @@ export class Disk {
 
   /** The turn's writes are lost. */
   lose(): void {
-    if (this.#isOpen) this.#sqlite.run("ROLLBACK");
+    if (this.#isOpen) this.#sqlite.command("ROLLBACK");
     this.#isOpen = false;
     this.#depth = 0;
     this.#cursors = [];
@@ -102,16 +106,14 @@ export class Disk {
   }
 
   exec(text: string, values: readonly unknown[]): Cursor {
-    if (/^\s*(begin|commit|end|rollback|savepoint|release)\b/i.test(text))
-      throw new Error(`transactions are not made by statements: ${text}`);
-    const bound = values.map(asBound);
-    this.#begin();
-    const { columns, rows } = this.#sqlite.query(text, bound);
-    const cursor = new Cursor(
-      columns,
-      rows.map((row) => row.map(asFound)),
-    );
-    if (rows.length > 0 && /\breturning\b/i.test(text)) this.#cursors.push(cursor);
+    const compiled = this.#sqlite.compile(text);
+    if (compiled.isCommand) throw new Error(`transactions are not made by statements: ${text}`);
+    const bound = values.every(isPlain) ? values : values.map(asBound);
+    // What only reads finds the same without a transaction, and leaves nothing to be kept.
+    if (!compiled.isRead) this.#begin();
+    const { columns, rows } = this.#sqlite.query(text, bound, compiled);
+    const cursor = new Cursor(columns, rows.some(hasBytes) ? rows.map((row) => row.map(asFound)) : rows);
+    if (rows.length > 0 && compiled.isReturning) this.#cursors.push(cursor);
     return cursor;
   }
 
@@ -119,10 +121,10 @@ export class Disk {
     this.#begin();
     const alarm = this.#alarm.now;
     const point = `turn_${this.#depth++}`;
-    this.#sqlite.run(`SAVEPOINT ${point}`);
+    this.#sqlite.command(`SAVEPOINT ${point}`);
     try {
       const result = work();
-      this.#sqlite.run(`RELEASE ${point}`);
+      this.#sqlite.command(`RELEASE ${point}`);
       return result;
     } catch (error) {
       // A crash inside has taken everything back already.
@@ -151,7 +153,7 @@ export class Disk {
 
   /** Done at once, whatever becomes of the turn. */
   deleteAll(): void {
-    if (this.#isOpen) this.#sqlite.run("ROLLBACK");
+    if (this.#isOpen) this.#sqlite.command("ROLLBACK");
     this.#isOpen = false;
     this.#cursors = [];
     this.#sqlite = new Sqlite();
@@ -161,7 +163,7 @@ export class Disk {
 
   #begin(): void {
     if (this.#isOpen) return;
-    this.#sqlite.run("BEGIN");
+    this.#sqlite.command("BEGIN");
     this.#isOpen = true;
   }
 }

@@ -29,6 +29,8 @@ interface Happening {
 
 const realImmediate = setImmediate;
 const STORY_LINES = 400;
+/** Characters. */
+const HASHED_AT_ONCE = 16_384;
 
 export class World {
   readonly dice: Dice;
@@ -40,6 +42,7 @@ export class World {
   happened = 0;
   readonly #queue: Happening[] = [];
   readonly #hash = createHash("sha256");
+  #unhashed = "";
   readonly #story: string[] = [];
   readonly #runner = new AsyncLocalStorage<Runner>();
   readonly #runners = new Set<Runner>();
@@ -94,7 +97,8 @@ export class World {
 
   /** Writes down what happened, for the hash of the run and the story of a failure. */
   note(line: string): void {
-    this.#hash.update(`${this.now} ${line}\n`);
+    this.#unhashed += `${this.now} ${line}\n`;
+    if (this.#unhashed.length > HASHED_AT_ONCE) this.#hashRest();
     this.#story.push(`${String(this.now % 100_000_000).padStart(8, "0")} ${line}`);
     if (this.#story.length > STORY_LINES) this.#story.shift();
   }
@@ -104,7 +108,13 @@ export class World {
   }
 
   digest(): string {
+    this.#hashRest();
     return this.#hash.copy().digest("hex").slice(0, 16);
+  }
+
+  #hashRest(): void {
+    this.#hash.update(this.#unhashed);
+    this.#unhashed = "";
   }
 
   /** Lets things happen until `isOver` says so, or until nothing is left. @returns whether it was said */
@@ -219,6 +229,7 @@ function pop(heap: Happening[]): Happening | undefined {
 
 function lowerChild(heap: readonly Happening[], at: number): number {
   const left = 2 * at + 1;
-  const [one, other] = [heap[left], heap[left + 1]];
+  const one = heap[left];
+  const other = heap[left + 1];
   return one !== undefined && other !== undefined && isBefore(other, one) ? left + 1 : left;
 }
