@@ -136,7 +136,7 @@ export class DepositWatcher {
       windowFrom: chain.windowFrom,
       pastBlocks: pastBlocks(book),
       more: more || gaps.length > 0,
-      internal: turn.internal ?? (network.internal ? "untraced" : "off"),
+      internal: turn.internal,
       changed: book !== before,
       watchesChanged: book.watches !== before.watches,
       baseRevision: before.revision,

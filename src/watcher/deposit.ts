@@ -49,8 +49,8 @@ export interface PollResult {
   readonly pastBlocks: number;
   /** There is more to read at once: poll again without a wait. */
   readonly more: boolean;
-  /** Whether coins sent by contracts were seen in the blocks read last. `off`: the source does not ask for them. */
-  readonly internal: "traced" | "untraced" | "off";
+  /** Whether coins sent by contracts were seen in the newest blocks read. `off`: not asked for. Null: no new block. */
+  readonly internal: "traced" | "untraced" | "off" | null;
   /** Whether `state` differs from the one before. */
   readonly changed: boolean;
   /** Whether `state.watches` differs from the one before: kept apart, a large set need not be written every time. */

@@ -47,11 +47,27 @@ async function readStretch(turn: Turn, node: ChainNode): Promise<Reading | null>
   const to = Math.min(stretch.to, isFinal ? chain.windowFrom - 1 : readTo(chain), from + most - 1);
   const asking = new Set(gaps.filter((gap) => gap.from <= to).map(({ address }) => address));
   const interest = interestOf(turn, (addresses) => new Set([...addresses].filter((address) => asking.has(address))));
+  // Nothing links a stretch far below to our own chain, and a node left behind on a branch that died shows one as well.
+  if (isFinal && !(await hasOurBase(node, chain))) return unlike(turn, node);
   const reading = isFinal ? await node.readRange(from, to, interest) : await node.readBlocks(from, to, interest);
-  if (reading.blocks.length === 0) turn.detail = `${node.name}: ${reading.stopped?.detail ?? "nothing was read"}`;
-  else if (!agrees(chain, reading)) turn.detail = `${node.name}: what it shows does not meet our own chain`;
-  else return reading;
+  if (reading.blocks.length === 0) {
+    turn.detail = `${node.name}: ${reading.stopped?.detail ?? "nothing was read"}`;
+    return null;
+  }
+  if (!agrees(chain, reading) || (isFinal && !(await hasOurBase(node, chain)))) return unlike(turn, node);
+  return reading;
+}
+
+function unlike(turn: Turn, node: ChainNode): null {
+  turn.detail = `${node.name}: what it shows does not meet our own chain`;
   return null;
+}
+
+/** Whether the node has the block below our window, and so all that lies under it. */
+async function hasOurBase(node: ChainNode, chain: ReadChain): Promise<boolean> {
+  const base = chain.windowFrom - 1;
+  const [theirs] = await node.headers(base, base);
+  return theirs !== undefined && theirs.hash === hashAt(chain, base);
 }
 
 /** Every block whose hash we hold at these heights must be the node's. */
