@@ -184,7 +184,7 @@ export class Draft {
       const added = request.kind === "add" ? watched(request.address, before, request.from, tip) : null;
       // A payment that was mined in time may be mined again later, as long as the window is.
       const after = added?.intervals ?? unwatched(before, tip + this.#settings.reorgDepth);
-      if (JSON.stringify(after) === JSON.stringify(before)) continue;
+      if (areSame(before, after)) continue;
       changed = true;
       gaps.push(...(added?.gaps ?? []));
       if (after.length > 0) watches.set(request.address, after);

@@ -49,6 +49,10 @@ export function unwatched(intervals: readonly Interval[], last: number): readonl
   });
 }
 
+export function areSame(a: readonly Interval[], b: readonly Interval[]): boolean {
+  return a.length === b.length && a.every(([from, until], i) => from === b[i]?.[0] && until === b[i][1]);
+}
+
 export function covers(intervals: readonly Interval[] | undefined, height: number): boolean {
   return intervals?.some(([from, until]) => from <= height && (until === null || height <= until)) ?? false;
 }
