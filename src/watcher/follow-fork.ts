@@ -83,7 +83,7 @@ async function sightDeepFork(turn: Turn, node: ChainNode, chain: ReadChain): Pro
     isConfirmed = true;
   }
   if (!isConfirmed) return doubt(turn, node, `it lacks block ${ours} below the window, and no other provider answers`);
-  throw new DeepReorganisation(turn.network.id, below, ours, turn.reorgDepth, node.name);
+  throw new DeepReorganisation({ network: turn.network.id, below, ours, reorgDepth: turn.reorgDepth }, node.name);
 }
 
 async function headerOf(node: ChainNode, height: number): Promise<Link | null> {

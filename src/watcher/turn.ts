@@ -25,19 +25,21 @@ export interface Turn extends DraftSettings {
 export class DeepReorganisation extends Error {
   override readonly name = "DeepReorganisation";
   readonly retryable = false;
-  /**
-   * @param below the highest height that is certainly on our side of the window and whose block is not on the chain
-   * @param ours the hash that was read at that height
-   */
-  constructor(
-    readonly network: string,
-    readonly below: number,
-    readonly ours: string,
-    readonly reorgDepth: number,
-    readonly node: string,
-  ) {
+  readonly network: string;
+  /** The height just below the window. */
+  readonly below: number;
+  /** The hash that was read at that height, and that the chain does not have there any more. */
+  readonly ours: string;
+  readonly reorgDepth: number;
+
+  constructor(facts: { network: string; below: number; ours: string; reorgDepth: number }, node: string) {
+    const { network, below, ours, reorgDepth } = facts;
     super(
-      `${network}: ${node} shows a chain without block ${ours} of height ${below}, which is below the window of ${reorgDepth} blocks; nothing was changed`,
+      `${network}: ${node} shows a chain without block ${ours} of height ${below}, which lies below the window of ${reorgDepth} blocks; nothing was changed`,
     );
+    this.network = network;
+    this.below = below;
+    this.ours = ours;
+    this.reorgDepth = reorgDepth;
   }
 }
