@@ -16,6 +16,7 @@ import { assetOf } from "./deposit.ts";
 import type { CheckedPolicy } from "./rules.ts";
 import type { SourceNetwork } from "./source.ts";
 import {
+  areSame,
   covers,
   coversFrom,
   type Gap,
