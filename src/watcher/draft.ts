@@ -15,17 +15,7 @@ import { type Book, type Held, hashAt, isLive, type ReadChain, readTo } from "./
 import { assetOf } from "./deposit.ts";
 import type { CheckedPolicy } from "./rules.ts";
 import type { SourceNetwork } from "./source.ts";
-import {
-  areSame,
-  covers,
-  coversFrom,
-  type Gap,
-  unwatched,
-  type Watches,
-  watched,
-  withoutAbove,
-  withoutRead,
-} from "./watches.ts";
+import { areSame, covers, coversFrom, type Gap, unwatched, type Watches, watched, withoutRead } from "./watches.ts";
 
 export interface DraftSettings {
   readonly network: SourceNetwork;
@@ -126,8 +116,6 @@ export class Draft {
     const to = readings.at(-1)?.blocks.at(-1)?.height ?? -1;
     const tip = readTo(this.#begun());
     if (to <= tip) throw new Error(`a branch to ${to} is not longer than ${tip}`);
-    // What is above was read anew for everybody: a gap that read it once more would tell it once more.
-    this.#gaps = withoutAbove(this.#gaps, ancestor.height);
     this.#take(ancestor, readings, finalized, -1);
   }
 

@@ -78,8 +78,3 @@ export function nextStretch(gaps: readonly Gap[]): { readonly from: number; read
 export function withoutRead(gaps: readonly Gap[], to: number): readonly Gap[] {
   return gaps.flatMap((gap) => (gap.to <= to ? [] : [{ ...gap, from: Math.max(gap.from, to + 1) }]));
 }
-
-/** What is left of the gaps once everything above `height` was read anew for all addresses. */
-export function withoutAbove(gaps: readonly Gap[], height: number): readonly Gap[] {
-  return gaps.flatMap((gap) => (gap.from > height ? [] : [{ ...gap, to: Math.min(gap.to, height) }]));
-}

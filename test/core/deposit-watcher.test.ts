@@ -359,6 +359,25 @@ describe("addresses", () => {
     expect(watcher.state.watches).toEqual({ [early]: [[0, null]], [late]: [[0, null]] });
   });
 
+  it("whose unread past a reorganisation replaced are told once, by the branch and not by the past again", async () => {
+    const watcher = watch([], { policy: { default: 1 }, maxBlocksPerPoll: 4 });
+    await watcher.poll();
+    watcher.add({ address: shop, startHeight: 0 });
+    chain.reorg(4, [pay(shop, 1n)], [], [], [], []);
+    const amounts: bigint[] = [];
+    let past = 0;
+    for (let more = true; more; ) {
+      const poll = await watcher.poll();
+      more = poll.more;
+      amounts.push(...poll.confirmed.map((d) => d.amountUnits));
+      // It settles while the past is still to be read.
+      if (past++ === 0) chain.grow(2 * DEPTH);
+    }
+    expect(past).toBeGreaterThan(5);
+    expect(amounts).toEqual([1n]);
+    expect(watcher.state.deposits).toEqual([]);
+  });
+
   it("in upper case or with a checksum are the same ones, and one that is none is refused", async () => {
     const watcher = watch(["0xF39FD6E51AAD88F6F4CE6AB8827279CFFFB92266"]);
     watcher.add("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");

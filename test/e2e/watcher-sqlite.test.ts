@@ -16,7 +16,7 @@ import { atExit } from "../support/at-exit.ts";
 import { freshAddress } from "../support/merchant.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../examples/watcher-sqlite/watch.ts", import.meta.url));
-const ROUNDS = 8;
+const ROUNDS = 6;
 const RIGHT_WITHIN_MS = 30_000;
 
 let anvil: Anvil;
