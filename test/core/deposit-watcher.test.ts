@@ -403,6 +403,21 @@ describe("addresses", () => {
     expect((await again.poll()).confirmed.map((d) => d.amountUnits)).toEqual([2n]);
   });
 
+  it("keep a payment that a reorganisation moved to before their first height, and are not told of it again", async () => {
+    const watcher = watch([{ address: shop, startHeight: 23 }], { policy: { default: 1 } });
+    await watcher.poll();
+    const paid = pay(shop, 1n);
+    chain.mine([], [], [paid]);
+    expect((await watcher.poll()).confirmed).toHaveLength(1);
+    chain.reorg(2, [paid], [], []);
+    expect(await watcher.poll()).toMatchObject({ reverted: [], dropped: [], readTo: 24 });
+    chain.grow(2 * DEPTH);
+    expect((await watcher.poll()).settled).toMatchObject([{ txId: paid.hash, height: 22 }]);
+    watcher.add({ address: shop, startHeight: 0 });
+    expect(await watcher.poll()).toMatchObject({ confirmed: [], pastBlocks: 0 });
+    expect(watcher.state.deposits).toEqual([]);
+  });
+
   it("of the list are the ones that count: others of the state are removed", async () => {
     const other = newAddress();
     const watcher = watch([shop, other]);
