@@ -88,12 +88,12 @@ export const MAX_BLOCKS_PER_RANGE = 2_048;
 /** A provider failed. `retryable` says whether the same call may succeed later or elsewhere. */
 export class ChainFault extends Error {
   override readonly name = "ChainFault";
-  constructor(
-    message: string,
-    readonly retryable: boolean,
-    readonly node: string,
-    options?: { cause?: unknown },
-  ) {
+  readonly retryable: boolean;
+  readonly node: string;
+
+  constructor(message: string, retryable: boolean, node: string, options?: { cause?: unknown }) {
     super(message, options);
+    this.retryable = retryable;
+    this.node = node;
   }
 }

@@ -50,7 +50,7 @@ export function networkRule(settings: Pick<NetworkSettings, "confirmations" | "f
  * the window payments settle, so such a rule could not be kept.
  */
 export function checkRules(
-  settings: NetworkSettings,
+  settings: Pick<NetworkSettings, "id" | "reorgWindow">,
   rules: ConfirmationRules,
   decimalsOf: (symbol: string) => number | null,
 ): readonly FieldError[] {

@@ -15,7 +15,7 @@ const sources: Sources = new Map([...projectFiles()].filter(([path]) => path.sta
 
 describe("src/", () => {
   it("is there", () => {
-    for (const folder of ["core", "chains", "objects", "store", "webhooks", "http", "schema"]) {
+    for (const folder of ["core", "chains", "objects", "store", "webhooks", "http", "schema", "watcher"]) {
       expect([...sources.keys()].filter((path) => path.startsWith(`src/${folder}/`))).not.toEqual([]);
     }
   });
@@ -49,6 +49,8 @@ describe("the rules catch", () => {
     ["src/http/b.ts", 'import { Tenant } from "../objects/tenant.ts";'],
     ["src/store/d1/b.ts", 'import "../../schema/a.ts";'],
     ["src/webhooks/b.ts", 'import "../store/a.ts";'],
+    ["src/watcher/b.ts", 'import "../store/a.ts";'],
+    ["src/watcher/b.ts", 'import type { X } from "../objects/api.ts";'],
     ["src/console/b.ts", 'import "../schema/a.ts";'],
     ["src/env.ts", 'import "./objects/tenant.ts";'],
     ["src/core/b.ts", 'import "../steps.ts";'],
@@ -68,6 +70,7 @@ describe("the rules catch", () => {
     ],
     ["src/objects/b.ts", 'import "../core/a.ts"; import "./tenant.ts"; import "cloudflare:workers";'],
     ["src/index.ts", 'export * from "./objects/tenant.ts";'],
+    ["src/watcher/b.ts", 'import "../core/a.ts";'],
     [
       "src/core/b.ts",
       'import { sha256 } from "@noble/hashes/sha256"; // import "../store/a.ts"\nconst x = \'import "../store/a.ts"\';',

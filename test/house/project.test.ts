@@ -63,6 +63,13 @@ describe("the project", () => {
     expect(idleTests("a", `it.${"skip"}("x")`)).toEqual(["a:1"]);
   });
 
+  it("shows the watcher's commit as the example has it", () => {
+    const example = files.get("examples/watcher-sqlite/watch.ts") ?? "";
+    const commit = example.slice(example.indexOf("function commit"), example.indexOf("function addresses")).trimEnd();
+    expect(commit).toMatch(/^function commit.*\n}$/s);
+    expect(files.get("docs/watcher.md")).toContain(`\`\`\`ts\n${commit}\n\`\`\``);
+  });
+
   it("names exact versions only", () => {
     const inexact = Object.entries(wanted(json<Manifest>("package.json"))).filter(
       ([, version]) => !EXACT.test(version),

@@ -45,6 +45,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/settings.ts",
     "src/steps.ts",
   ],
+  // For programs that bring their own store: nothing of Cloudflare comes with it.
+  "src/watcher/": ["src/core/", "src/chains/"],
   "src/sdk/": ["src/schema/"],
   "src/console/": ["src/sdk/"],
   "src/settings.ts": ["src/core/"],

@@ -14,6 +14,7 @@ const HANDS_FETCH_ON = new Set([
   "src/objects/webhook-endpoint.ts",
   "src/objects/tenant/withdrawals/signing.ts",
   "src/chains/evm/http-exchange.ts",
+  "src/watcher/evm-source.ts",
 ]);
 /** Bindings whose calls are steps: D1 by `withDeadline`, objects by `objectOf`, the limiter where it is called. */
 const KNOWN_BINDINGS = new Set(["DB", "CHAIN_SCANNER", "TENANT", "WEBHOOK_ENDPOINT", "SIGNUP_LIMITER"]);
@@ -25,7 +26,7 @@ type Complain = (node: Node, what: string) => void;
 export function stepViolations(sources: Sources): string[] {
   return eachFile(sources, "src/", (program, complain, path) => {
     if (path === STEPS || path === STORAGE) return;
-    if (/^src\/(objects|store|webhooks|chains)\//.test(path)) fetches(program, complain, path);
+    if (/^src\/(objects|store|webhooks|chains|watcher)\//.test(path)) fetches(program, complain, path);
     if (/^src\/(objects|store)\//.test(path)) storage(program, complain);
     database(program, complain);
     objects(program, complain);

@@ -32,6 +32,7 @@ describe("the rules catch", () => {
     ["src/objects/chain-scanner.ts", 'const x = async () => (await fetch("https://a")).text();'],
     ["src/webhooks/b.ts", "export const x = (world: World) => world.fetch(url, init);"],
     ["src/store/b.ts", "export const x = { send: fetch };"],
+    ["src/watcher/b.ts", "const send: typeof fetch = (input, init) => fetch(input, init);"],
     ["src/objects/b.ts", "export const x = globalThis.fetch;"],
     ["src/chains/b.ts", 'const socket = new WebSocket("wss://a");'],
     ["src/chains/b.ts", 'import { connect } from "cloudflare:sockets";'],
@@ -58,6 +59,7 @@ describe("the rules catch", () => {
   it.each([
     ["src/webhooks/b.ts", 'const sent = step("webhook", () => world.fetch(url, init));'],
     ["src/objects/chain-scanner.ts", "const x = { fetch: (input, init) => fetch(input, init) };"],
+    ["src/watcher/evm-source.ts", "const send = options.fetch ?? ((input, init) => fetch(input, init));"],
     ["src/store/d1/b.ts", 'await withDeadline("x", () => db.batch([db.prepare("SELECT 1").bind(1)]));'],
     ["src/store/tenant/b.ts", "const x = (db: TenantDb) => db.select().from(events).prepare();"],
     ["src/chains/b.ts", "const { answers } = await rpc.batch(calls);"],

@@ -1,0 +1,39 @@
+/**
+ * Where a watcher reads: one network and its providers, best first. Any adapter that is a `ChainNode` serves;
+ * what one provider said is never completed with what another one says.
+ */
+
+import { ChainNodes } from "../chains/nodes.ts";
+import type { ChainNode } from "../chains/port.ts";
+import type { NodeOutcome } from "../core/health.ts";
+import type { NetworkSettings } from "../core/network.ts";
+
+export type SourceNetwork = Pick<
+  NetworkSettings,
+  "id" | "family" | "chainId" | "nativeAsset" | "native" | "internal" | "tokens"
+>;
+
+export interface DepositSource {
+  readonly network: SourceNetwork;
+  /** Providers that may be asked now, best first. */
+  candidates(): readonly ChainNode[];
+  /** Told how each call of a candidate went. */
+  report(node: ChainNode, outcome: NodeOutcome): void;
+  /** Milliseconds, to time the providers alone. */
+  now(): number;
+}
+
+/** A source over providers of your own. Each must show the network's chain id before anything it says is used. */
+export function nodeSource(
+  network: SourceNetwork,
+  nodes: readonly ChainNode[],
+  now: () => number = () => Date.now(),
+): DepositSource {
+  const ranked = new ChainNodes(network, nodes);
+  return {
+    network,
+    candidates: () => ranked.candidates(now()),
+    report: (node, outcome) => ranked.report(node, outcome, now()),
+    now,
+  };
+}
