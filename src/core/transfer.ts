@@ -35,6 +35,11 @@ export function keyText(key: TransferKey): string {
   return `${key.txId}/${key.transferIndex}`;
 }
 
+/** Coins that a contract sent on: only traces show them, and not every node has traces. */
+export function isInternal({ transferIndex }: TransferKey): boolean {
+  return transferIndex.startsWith("call:");
+}
+
 /** Whether two transfers under one key pay the same thing. Where and when they were mined does not count. */
 export function samePayment(
   a: Pick<Transfer, "address" | "asset" | "amountUnits">,

@@ -8,7 +8,7 @@
 
 import type { BlockRef, ChainTip, Reading } from "../chains/port.ts";
 import { ruleFor } from "../core/policy.ts";
-import { keyText, type Transfer, type TransferKey } from "../core/transfer.ts";
+import { isInternal, keyText, type Transfer, type TransferKey } from "../core/transfer.ts";
 import { type ChainView, decide, type SeenPayment, type Step } from "../core/watcher.ts";
 import { brokenLink, type Link, windowStart } from "../core/window.ts";
 import { type Book, type Held, hashAt, isLive, type ReadChain, readTo } from "./book.ts";
@@ -77,7 +77,6 @@ export class Draft {
 
   /** Whether coins sent by a contract are told of above this height. */
   holdsInternalAbove(height: number): boolean {
-    const isInternal = (held: Held) => held.transferIndex.startsWith("call:");
     return [...this.#deposits.values()].some((held) => isLive(held) && isInternal(held) && held.height > height);
   }
 

@@ -151,6 +151,26 @@ describe("the line", () => {
     expect((await merchant.network()).native_transfers).toEqual({ own_value: true, internal: "untraced" });
   });
 
+  it("a branch read without traces takes back nothing that only a trace shows", async () => {
+    await merchant.watch(address);
+    const internal = payThrough(newAddress(), { to: address, value: 5n });
+    await mineAndPoll([internal], [], []);
+    expect(await merchant.told()).toBe("pending confirmed");
+    node.on("debug_traceBlockByHash", () => {
+      throw new Error("the method debug_traceBlockByHash does not exist/is not available");
+    });
+    chain.reorg(3, [], [internal], [], []);
+    await poll(3);
+    expect(await merchant.told()).toBe("pending confirmed");
+    // It has them again, or another node has.
+    node.on("debug_traceBlockByHash", null);
+    await mineAndPoll([], []);
+    time.now += 3_600_000;
+    await poll(2);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect(await merchant.deposit()).toMatchObject({ status: "confirmed", amount_units: "5" });
+  });
+
   it("the chain's own tag: confirmed and settled when it says so, and reading waits for one that stands still", async () => {
     Object.assign(local, { finality: "tag", reorgWindow: 10 });
     node.finalized = 38;

@@ -724,6 +724,16 @@ describe("I17 backfills", () => {
     expect(await merchant.get(`/v1/backfills/${ours.id}`)).toMatchObject({ status: "done", already_known: 10 });
   });
 
+  it("a node that was left behind on a dead branch is not believed about heights whose hashes are forgotten", async () => {
+    const dead = chain.fork(chain.head - 5);
+    dead.mine([pay(address, 99n)], ...empty(chain.head));
+    await serveFrom(new ModelNode(dead), node);
+    const report = await backfill(6, 12, 8);
+    expect(report).toMatchObject({ status: "done", added: 0, conflicts: 0 });
+    expect((await merchant.deposits()).map((d) => d.amount_units)).not.toContain("99");
+    expect(await available()).toBe("12");
+  });
+
   it("a range that no node can show is given up visibly", async () => {
     node.on("eth_getBlockByNumber", (params, honest) => (params[0] === "0x5" && params[1] ? null : honest()));
     const body = { network: "local", from_height: 0, to_height: 20 };

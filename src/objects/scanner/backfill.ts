@@ -85,7 +85,19 @@ async function readSlice(s: ScannerContext, node: ChainNode, job: BackfillJob): 
   const last = reading.blocks.at(-1);
   if (last === undefined) return reading.stopped?.detail ?? "nothing was read";
   if (!agrees(s, reading)) return "the range does not meet our own chain";
+  if (isFinal && !(await hasOurWindow(s, node))) return "it does not have the lowest block of our window";
   return { reading, toHeight: last.height, isFinal };
+}
+
+/**
+ * Below the window few hashes are kept, so that a range alone may say nothing against a node that was left behind on a
+ * dead branch. One that has the block above all of them was on our chain when it showed them.
+ */
+async function hasOurWindow(s: ScannerContext, node: ChainNode): Promise<boolean> {
+  const { windowFrom } = stateOf(s);
+  if (windowFrom === null) return false;
+  const [theirs] = await node.headers(windowFrom, windowFrom);
+  return theirs !== undefined && theirs.hash === blockAt(s.db, windowFrom)?.hash;
 }
 
 /** @throws StoreFault, or whatever the tenant's call ended with; doing it again is safe */

@@ -8,6 +8,7 @@ import type { BlockRef, ChainNode, ChainTip, Reading } from "../../chains/port.t
 import { MAX_BLOCKS_PER_READ } from "../../chains/port.ts";
 import { commonAncestor } from "../../core/window.ts";
 import { blockAt, blocksFrom } from "../../store/scanner/state-store.ts";
+import { holdsInternalAbove } from "../../store/scanner/transfer-store.ts";
 import { type ScannerContext, stateOf } from "./context.ts";
 import { type Extended, replaceBranch } from "./extend.ts";
 import { interestOf } from "./interest.ts";
@@ -44,6 +45,10 @@ export async function followFork(s: ScannerContext, node: ChainNode, tip: ChainT
     }
     readings.push(reading);
     parent = last;
+  }
+  // Without traces what contracts sent would look as if it were gone.
+  if (readings.some(({ internal }) => internal === "untraced") && holdsInternalAbove(s.db, found.height)) {
+    return { kind: "unproven", detail: "it has no traces of blocks in which coins sent by contracts may stand" };
   }
   const finalized = tip.finalized !== null && tip.finalized.height <= found.height ? tip.finalized : null;
   return replaceBranch(s, version, found, readings, finalized);

@@ -2,7 +2,7 @@
 
 import { and, eq, gt, lt, lte, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
-import type { Transfer, TransferKey } from "../../core/transfer.ts";
+import { isInternal, type Transfer, type TransferKey } from "../../core/transfer.ts";
 import type { ScannerDb } from "./database.ts";
 import { removals, tenants, transfers } from "./schema.ts";
 
@@ -94,6 +94,16 @@ export function unclaimedSince(db: ScannerDb, version: number): OwnedTransfer[] 
 
 export function transfersAt(db: ScannerDb, height: number): OwnedTransfer[] {
   return db.select().from(transfers).where(eq(transfers.height, height)).all().map(toOwned);
+}
+
+/** Whether a payment above this height is known from a trace alone. */
+export function holdsInternalAbove(db: ScannerDb, height: number): boolean {
+  const above = db
+    .select({ txId: transfers.txId, transferIndex: transfers.transferIndex })
+    .from(transfers)
+    .where(gt(transfers.height, height))
+    .all();
+  return above.some(isInternal);
 }
 
 export function forgetRemovals(db: ScannerDb, tenant: number, upTo: number): void {
