@@ -63,6 +63,9 @@ export class SimObject implements Runner {
     this.disk.onBroken = () => this.crash(false, "a statement with rows left was under way");
   }
 
+  /** The platform has called the alarm's handler as often as it does, and calls it no more. */
+  isGivenUp = false;
+
   // An object as a whole never dies; its lives do.
   isDead = false;
   flush(): void {
@@ -155,6 +158,7 @@ export class SimObject implements Runner {
     this.#cancelAlarm?.();
     this.#cancelAlarm = null;
     if (at === null) return;
+    this.isGivenUp = false;
     const fate = this.#fates.alarm(this.name);
     if (fate !== "on_time") this.#world.note(`${this.name} alarm: ${fate}`);
     if (fate === "lost") return;
@@ -195,6 +199,7 @@ export class SimObject implements Runner {
     const isLast = ++this.#alarmFailures > MAX_ALARM_RETRIES;
     const isSetAnew = this.disk.getAlarm() !== null;
     this.disk.endRinging(isLast);
+    this.isGivenUp = isLast && !isSetAnew;
     if (isLast || isSetAnew) return;
     const delayMs = 2_000 * 2 ** (this.#alarmFailures - 1);
     this.#cancelAlarm = this.#world.later(delayMs, `${this.name} alarm retry`, () => this.#ring(at, false));
