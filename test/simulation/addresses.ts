@@ -18,11 +18,11 @@ export interface Held {
   readonly account: string;
 }
 
-/** Its deletion was answered: what is mined above this height is no longer its owner's. */
+/** Its deletion was answered: the last height that is its owner's lies between these. */
 export interface GivenUp {
   readonly address: string;
-  readonly askedAt: number;
-  readonly countsTo: number;
+  readonly least: number;
+  readonly most: number;
 }
 
 export class Addresses {
@@ -33,8 +33,11 @@ export class Addresses {
   readonly #client: Client;
   readonly #complaints: Complaints;
   readonly #life: ChainLife;
+  readonly #scannedTo: () => number;
 
-  constructor(world: World, client: Client, complaints: Complaints, life: ChainLife) {
+  /** @param scannedTo the height up to which the product has read now */
+  constructor(world: World, client: Client, complaints: Complaints, life: ChainLife, scannedTo: () => number) {
+    this.#scannedTo = scannedTo;
     this.#world = world;
     this.#client = client;
     this.#complaints = complaints;
@@ -73,13 +76,12 @@ export class Addresses {
     if (spare.length === 0) return null;
     const chosen = this.#world.dice.pick(spare);
     this.held.splice(this.held.indexOf(chosen), 1);
-    const askedAt = this.#world.now;
+    const least = this.#scannedTo() + REORG_WINDOW;
     const told = await this.#client.untilTold("DELETE", `/v1/addresses/${chosen.id}`, undefined, null);
     // Not found: an earlier try did it, and what it could not give back yet is given back later.
     if (told.status === 404) return null;
     if (told.status >= 300) throw new Error(`${chosen.address} was not given up: ${JSON.stringify(told)}`);
-    const countsTo = this.#life.chain.head + REORG_WINDOW;
-    this.givenUp.push({ address: chosen.address, askedAt, countsTo });
+    this.givenUp.push({ address: chosen.address, least, most: this.#life.chain.head + REORG_WINDOW });
     return chosen;
   }
 

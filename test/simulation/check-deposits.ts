@@ -59,15 +59,16 @@ export class Watches {
       if (known === undefined) own.push({ address: String(row.address), from, until, tenantId: String(row.tenant_id) });
       else known.until = until;
     }
-    return this.#overlap(found.map((row) => String(row.address)));
+    const now = found.map((row) => `${row.address}/${row.from_height}`);
+    return this.#overlap(new Set(now));
   }
 
-  #overlap(addresses: readonly string[]): string | null {
-    for (const address of new Set(addresses)) {
-      const own = this.of(address);
+  /** Of those that count now: what ended below the window may be asked to be read again, and then the claims decide. */
+  #overlap(now: ReadonlySet<string>): string | null {
+    for (const [address, all] of this.#all) {
+      const own = all.filter(({ from }) => now.has(`${address}/${from}`));
       for (const one of own) {
-        // One that begins again below an earlier one was asked to be read from there; then the claims decide.
-        const other = own.find((next) => next !== one && next.from > one.from && isAt(one, next.from));
+        const other = own.find((next) => next !== one && isAt(one, next.from));
         if (other !== undefined) return `I5 ${address} has two owners at ${other.from}`;
       }
     }

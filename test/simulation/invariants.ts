@@ -184,13 +184,15 @@ function checkReplays(disk: Disk, merchant: Merchant, rows: Rows, given: Readonl
 
 /** What was given up counts as long as a fork may move it, and no longer. */
 function checkGivenUp({ watches }: Town, merchant: Merchant, fail: Fail): void {
-  for (const { address, countsTo } of merchant.addresses.givenUp) {
+  for (const { address, least, most } of merchant.addresses.givenUp) {
     const own = watches.of(address).filter(({ tenantId }) => tenantId === merchant.id);
     const isTakenAgain = merchant.addresses.held.some((held) => held.address === address);
     const last = own.at(-1);
     if (last === undefined || isTakenAgain) continue;
-    if (last.until === null || last.until > countsTo)
-      fail(`I5 ${address} was given up to ${countsTo}, and is watched to ${last.until}`);
+    if (last.until === null || last.until < least || last.until > most)
+      fail(
+        `I5 ${address} was given up, to count to ${least} at least and ${most} at most, and counts to ${last.until}`,
+      );
   }
 }
 

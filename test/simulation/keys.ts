@@ -106,6 +106,6 @@ export class Keys {
   }
 
   #newName(): string {
-    return `key ${this.#name} ${++this.#made}`;
+    return `lent ${this.#name} ${++this.#made}`;
   }
 }

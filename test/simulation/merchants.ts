@@ -14,7 +14,7 @@ import { Keys } from "./keys.ts";
 import type { Network } from "./network.ts";
 import { Payouts } from "./payouts.ts";
 import { Receiver } from "./receiver.ts";
-import type { Service } from "./service.ts";
+import { type Service, scannedTo } from "./service.ts";
 import type { World } from "./world/world.ts";
 
 const WALLET_FUNDS = 1_000n * 10n ** 18n;
@@ -50,7 +50,7 @@ export class Merchant {
     this.client = new Client(world, service, fates, complaints);
     this.payouts = new Payouts(name, world, this.client, complaints);
     this.keys = new Keys(name, world, this.client, complaints);
-    this.addresses = new Addresses(world, this.client, complaints, life);
+    this.addresses = new Addresses(world, this.client, complaints, life, () => scannedTo(service));
     this.receiver = new Receiver(
       world,
       service,

@@ -15,6 +15,12 @@ export const isTenant = ({ name, disk }: SimObject) =>
 export const isEndpoint = ({ name, disk }: SimObject) =>
   name.startsWith("endpoint/") && disk.rows("SELECT 1 FROM sqlite_master WHERE name = 'deliveries'").length > 0;
 
+/** Up to where the one network of a world is read; -1: nothing of it is. */
+export function scannedTo({ objects: all }: Service): number {
+  const heights = all.filter(isScanner).map(({ disk }) => disk.rows("SELECT scanned_to FROM scanner")[0]?.scanned_to);
+  return Math.max(-1, ...heights.map((height) => Number(height ?? -1)));
+}
+
 export interface ServiceFates extends Fates, D1Fates {
   cron(): "runs" | "skipped";
 }

@@ -228,7 +228,8 @@ export class Life implements Runner {
 
 /**
  * Whoever sends something may die in that moment. What it sends leaves at the end of its turn, see `afterTurn`.
- * @returns false when it died: nothing is sent, and nothing will come back
+ * A turn is kept whole or not at all: an instance whose writes are kept dies when its turn has ended.
+ * @returns false when it dies: nothing is sent, and nothing will come back
  */
 export function leave(world: World, fates: Pick<Fates, "callerCrash">, what: string): boolean {
   const runner = world.runner;
@@ -236,7 +237,11 @@ export function leave(world: World, fates: Pick<Fates, "callerCrash">, what: str
   if (runner.isDead) return false;
   const crash = fates.callerCrash(runner.name, what);
   if (crash === "no") return true;
-  if (runner instanceof Life) runner.object.crash(crash === "kept", `as it calls ${what}`);
+  if (!(runner instanceof Life)) return false;
+  const { object } = runner;
+  const why = `as it calls ${what}`;
+  if (crash === "unkept") object.crash(false, why);
+  else world.later(0, why, () => object.life === runner && object.crash(true, why));
   return false;
 }
 
