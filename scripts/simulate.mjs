@@ -17,8 +17,8 @@ import { buildSimulation } from "./simulation-build.mjs";
 
 const SEEDS_PER_PROCESS = 20;
 const STORY_LINES = 60;
-/** Counts of what the product did. All others are of faults. */
-const OF_THE_PRODUCT = /^(step|event|outcome|attempt|cell) /;
+/** Counts of what the product and its people did. All others are of faults. */
+const OF_THE_PRODUCT = /^(step|event|outcome|attempt|cell|people) /;
 
 /**
  * @param {{ seed: number, runs: number, events: number, processes: number, env?: Record<string, string> }} wanted

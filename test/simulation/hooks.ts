@@ -57,6 +57,7 @@ export class Hooks {
     const path = `/v1/webhook-endpoints/${this.endpoint}/rotate-secret`;
     const told = await this.#client.untilDone("POST", path, { overlap_seconds: overlapS }, this.#newKey());
     made.isKnown(told.body.secret);
+    this.#fates.reach.count("people secret replaced");
     this.#isRotating = false;
   }
 
@@ -70,6 +71,7 @@ export class Hooks {
     await this.#world.sleep(dice.chance(0.5) ? dice.between(5_000, 60_000) : dice.between(HOUR_MS, 6 * HOUR_MS));
     this.#receiver.outage = null;
     await this.enable();
+    if (!this.#fates.isHealed) this.#fates.reach.count("people receiver repaired");
   }
 
   /** The endpoint was taken for gone, and is there again. */
@@ -90,6 +92,7 @@ export class Hooks {
       const told = await this.#client.ask("POST", path, { after_sequence: after }, key);
       if (told !== null && told.status < 300) {
         replay.upTo = Number(told.body.to_sequence);
+        this.#fates.reach.count("people events asked for again");
         return;
       }
       await this.#world.sleep(dice.between(500, 5_000));

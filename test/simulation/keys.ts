@@ -5,6 +5,7 @@
  */
 
 import type { Client, Complaints, Told } from "./client.ts";
+import type { Reach } from "./fates.ts";
 import type { World } from "./world/world.ts";
 
 /** Of the key that it works with: longer than all of a run. */
@@ -21,10 +22,12 @@ export class Keys {
   readonly #world: World;
   readonly #client: Client;
   readonly #complaints: Complaints;
+  readonly #reach: Reach;
   #made = 0;
   #isRotating = false;
 
-  constructor(name: string, world: World, client: Client, complaints: Complaints) {
+  constructor(name: string, world: World, client: Client, complaints: Complaints, reach: Reach) {
+    this.#reach = reach;
     this.#name = name;
     this.#world = world;
     this.#client = client;
@@ -45,6 +48,7 @@ export class Keys {
     this.#client.key = String(fresh.body.secret);
     this.ownId = String(fresh.body.id);
     this.#isRotating = false;
+    this.#reach.count("people own key replaced");
     for (const key of this.#earlier) await this.#expect(key, "works");
   }
 
@@ -57,6 +61,7 @@ export class Keys {
     const uses = [this.#use(lent.secret), this.#use(lent.secret)];
     await this.#client.untilDone("DELETE", `/v1/api-keys/${lent.id}`, undefined, null);
     this.#revoked.push(lent.secret);
+    this.#reach.count("people lent key revoked");
     await this.#expect(lent.secret, "is refused");
     await Promise.all(uses);
   }
@@ -75,6 +80,7 @@ export class Keys {
     const answeredAt = this.#world.now;
     // Its answer was lost once, and the overlap is over: then nobody has the new one's secret.
     if (told.status >= 300) throw new Error(`a key that worked could not be replaced: ${JSON.stringify(told)}`);
+    this.#reach.count("people lent key replaced");
     for (let looks = 0; looks < 3; looks++) {
       await this.#world.sleep(dice.between(1, overlapS * 700));
       const askedAt = this.#world.now;

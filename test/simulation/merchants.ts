@@ -49,7 +49,7 @@ export class Merchant {
     this.name = name;
     this.client = new Client(world, service, fates, complaints);
     this.payouts = new Payouts(name, world, this.client, complaints);
-    this.keys = new Keys(name, world, this.client, complaints);
+    this.keys = new Keys(name, world, this.client, complaints, fates.reach);
     this.addresses = new Addresses(world, this.client, complaints, life, () => scannedTo(service));
     this.receiver = new Receiver(
       world,

@@ -233,7 +233,7 @@ async function moveAddress({ world, merchants, life, fates, complaints }: Town, 
   const taker = dice.pick(merchants);
   const start = dice.chance(0.3) ? life.chain.head - dice.between(6, 20) : null;
   const told = await taker.addresses.take(given.address, dice.pick(["ann", "bob"]), start);
-  fates.reach.count(`address taken again by ${taker === merchant ? "the same" : "another"}`);
+  fates.reach.count(`people address taken again by ${taker === merchant ? "the same" : "another"}`);
   if (told.status === 409) complaints.add(`address ${given.address} was given up, and ${taker.name} cannot take it`);
 }
 

@@ -32,7 +32,7 @@ export async function swindle(town: Town, merchant: Merchant, account: string): 
   const spent = merchant.payouts.wish(account, "TOK", SPENT);
   await merchant.payouts.wishFor(spent);
   if (!life.spendTwice(payment)) return;
-  fates.reach.count("reorganisation of what was spent");
+  fates.reach.count("people payment taken back after it was spent");
   const owes = async () => (await merchant.payouts.balances(account)).some(({ debt }) => unitsOf(debt) > 0n);
   if (!(await until(town, owes))) return;
 
