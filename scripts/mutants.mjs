@@ -63,7 +63,7 @@ function firstFailure(file, seeds, events) {
 function nameOf(violation) {
   const invariant = /\bI\d+\b/.exec(violation)?.[0];
   if (invariant !== undefined) return invariant;
-  const other = /\b(approval|signature)\b/.exec(violation)?.[0];
+  const other = /\b(approval|signature|key|address)\b/.exec(violation)?.[0];
   if (other !== undefined) return other;
   if (/never done|came to rest|never opened|never answered/.test(violation)) return "rest";
   if (/\b500 for\b/.test(violation)) return "500";

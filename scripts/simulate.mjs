@@ -19,8 +19,8 @@ import { buildSimulation } from "./simulation-build.mjs";
 const MOST_SEEDS_PER_PROCESS = 100;
 const LEAST_SEEDS_PER_PROCESS = 10;
 const STORY_LINES = 60;
-/** Counts of what the product did. All others are of faults. */
-const OF_THE_PRODUCT = /^(step|event|outcome|attempt|cell) /;
+/** Counts of what the product and its people did. All others are of faults. */
+const OF_THE_PRODUCT = /^(step|event|outcome|attempt|cell|people) /;
 
 /**
  * @param {{ seed: number, runs: number, events: number, processes: number, env?: Record<string, string> }} wanted

@@ -29,6 +29,8 @@ export class ChainLife {
   isSplit: () => boolean = () => false;
   /** Transactions that come back from every fork. */
   readonly #lasting = new Set<string>();
+  /** Payments that come back from none. */
+  readonly #spentTwice = new Set<string>();
 
   constructor(world: World, fates: DrawnFates) {
     this.#world = world;
@@ -50,8 +52,35 @@ export class ChainLife {
   }
 
   /** A payment that somebody is sure to make. */
-  give(to: string, asset: string, units: bigint): void {
-    this.#waiting.push(asset === "native" ? pay(to, units) : payTokens(asset, [to, units]));
+  give(to: string, asset: string, units: bigint): Tx {
+    const tx = asset === "native" ? pay(to, units) : payTokens(asset, [to, units]);
+    this.#waiting.push(tx);
+    return tx;
+  }
+
+  /** A payer takes a payment back: a fork replaces its block, and no fork has it any more. @returns whether it did */
+  spendTwice({ hash }: Tx): boolean {
+    const depth = this.#depthOf(hash);
+    if (depth === null || this.isSplit()) return false;
+    this.#spentTwice.add(hash);
+    this.#reorganise(depth);
+    this.onBlock();
+    return true;
+  }
+
+  /** Many blocks at once, as they are there when nobody has looked for a while. */
+  leap(blocks: number): void {
+    if (this.isSplit()) return;
+    for (let i = 0; i < blocks; i++) this.#mine();
+    this.onBlock();
+  }
+
+  /** How many blocks from the head on hold it or stand on it; null: none that a fork may replace. */
+  #depthOf(hash: string): number | null {
+    for (let depth = 1; depth <= Math.min(MAX_REORG, this.chain.head - START_BLOCKS); depth++) {
+      if (this.chain.at(this.chain.head - depth + 1)?.txs.some((tx) => tx.hash === hash)) return depth;
+    }
+    return null;
   }
 
   /** Somebody pays somebody who is watched, in one of the ways there are. @returns what waits for its block now */
@@ -124,9 +153,9 @@ export class ChainLife {
   }
 
   /** Payments fall out and come back in another block, in another order, much later, or never. */
-  #reorganise(): void {
+  #reorganise(wanted?: number): void {
     const { dice } = this.#world;
-    const depth = Math.min(dice.between(1, MAX_REORG), this.chain.head - START_BLOCKS);
+    const depth = wanted ?? Math.min(dice.between(1, MAX_REORG), this.chain.head - START_BLOCKS);
     if (depth < 1) {
       this.#mine();
       return;
@@ -137,7 +166,8 @@ export class ChainLife {
     const blocks: Tx[][] = Array.from({ length: depth + 1 }, () => []);
     for (const tx of gone.filter(({ sent }) => sent === undefined)) {
       const fate = dice.fraction();
-      if (fate < 0.5 || this.#lasting.has(tx.hash)) dice.pick(blocks).unshift(tx);
+      if (this.#spentTwice.has(tx.hash)) this.#world.note(`${tx.hash.slice(-6)} was spent twice`);
+      else if (fate < 0.5 || this.#lasting.has(tx.hash)) dice.pick(blocks).unshift(tx);
       else if (fate < 0.85) this.#waiting.push(tx);
       else this.#world.note(`${tx.hash.slice(-6)} is gone for good`);
     }

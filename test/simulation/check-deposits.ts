@@ -29,45 +29,114 @@ export function paymentsOf(tx: Tx): Paying[] {
 
 export const keyOf = ({ txId, transferIndex }: Pick<Paying, "txId" | "transferIndex">) => `${txId}/${transferIndex}`;
 
+/** Somebody had an address over these heights. */
+export interface Watch {
+  readonly address: string;
+  readonly from: number;
+  readonly tenantId: string;
+  /** Null: it has it still. */
+  until: number | null;
+}
+
+/** Every watch there ever was, by address. Scanners let go of what ended below their window: it is kept here. */
+export class Watches {
+  readonly #all = new Map<string, Watch[]>();
+
+  of(address: string): readonly Watch[] {
+    return this.#all.get(address) ?? [];
+  }
+
+  /** Takes in what a scanner has now. @returns what cannot be: two who have one address at one height */
+  note(rows: Rows): string | null {
+    const found = rows(
+      `SELECT a.address, a.from_height, a.until_height, t.tenant_id FROM addresses AS a JOIN tenants AS t ON t.n = a.tenant`,
+    );
+    for (const row of found) {
+      const own = this.#all.get(String(row.address)) ?? [];
+      this.#all.set(String(row.address), own);
+      const [from, until] = [Number(row.from_height), row.until_height === null ? null : Number(row.until_height)];
+      const known = own.find((watch) => watch.from === from && watch.tenantId === row.tenant_id);
+      if (known === undefined) own.push({ address: String(row.address), from, until, tenantId: String(row.tenant_id) });
+      else known.until = until;
+    }
+    const now = found.map((row) => `${row.address}/${row.from_height}`);
+    return this.#overlap(new Set(now));
+  }
+
+  /** Of those that count now: what ended below the window may be asked to be read again, and then the claims decide. */
+  #overlap(now: ReadonlySet<string>): string | null {
+    for (const [address, all] of this.#all) {
+      const own = all.filter(({ from }) => now.has(`${address}/${from}`));
+      for (const one of own) {
+        const other = own.find((next) => next !== one && isAt(one, next.from));
+        if (other !== undefined) return `I5 ${address} has two owners at ${other.from}`;
+      }
+    }
+    return null;
+  }
+}
+
+function isAt({ from, until }: Watch, height: number): boolean {
+  return from <= height && (until === null || height <= until);
+}
+
+/** What the check of one tenant's deposits stands on. */
+export interface DepositFacts {
+  readonly life: ChainLife;
+  readonly watches: Watches;
+  readonly tenantId: string;
+  /** Whose each key is in D1. */
+  readonly keys: ReadonlyMap<string, unknown>;
+  /** Keys that somebody else was told of before. */
+  readonly foreign: ReadonlySet<string>;
+}
+
 interface Owed {
-  readonly account: string;
+  readonly accounts: ReadonlySet<unknown>;
   readonly asset: string;
   readonly units: bigint;
-  /** Mined before its watch began, as forks may bring about: who has it may keep it, and nobody must. */
+  /** Mined outside its watch, as forks may bring about: who has it may keep it, and nobody must. */
   readonly isOptional: boolean;
 }
 
-/** By key, what the chain pays to this tenant. @param foreign keys that somebody else claimed before */
-function owedTo(life: ChainLife, rows: Rows, foreign: ReadonlySet<string>): Map<string, Owed> {
-  const watches = new Map(
-    rows("SELECT address, account, watched_from FROM addresses").map((row) => [row.address, row]),
-  );
+/** By key, what the chain pays to this tenant. */
+function owedTo({ life, watches, tenantId, keys, foreign }: DepositFacts, rows: Rows): Map<string, Owed> {
+  const accounts = new Map<string, Set<unknown>>();
+  for (const { address, account } of rows("SELECT address, account FROM addresses"))
+    accounts.set(String(address), (accounts.get(String(address)) ?? new Set()).add(account));
   const owed = new Map<string, Owed>();
   for (let height = 0; height <= life.chain.head; height++) {
     for (const paying of (life.chain.at(height)?.txs ?? []).flatMap(paymentsOf)) {
-      const watch = watches.get(paying.to);
-      if (watch === undefined || foreign.has(keyOf(paying))) continue;
-      const isOptional = height < Number(watch.watched_from);
-      owed.set(keyOf(paying), { ...paying, account: String(watch.account), isOptional });
+      const key = keyOf(paying);
+      const all = watches.of(paying.to);
+      const own = all.filter((watch) => watch.tenantId === tenantId);
+      if (own.length === 0 || foreign.has(key)) continue;
+      // Told to another one who had the address, before a fork moved it to where it is now: it is nobody's here.
+      const owner = keys.get(key);
+      if (owner !== undefined && owner !== tenantId && all.some((watch) => watch.tenantId === owner)) continue;
+      const isOptional = !own.some((watch) => isAt(watch, height));
+      if (isOptional && owner !== tenantId) continue;
+      owed.set(key, { ...paying, accounts: accounts.get(paying.to) ?? new Set(), isOptional });
     }
   }
   return owed;
 }
 
 interface Credit {
-  name: string;
+  account: unknown;
+  asset: unknown;
   units: bigint;
 }
 
-export function checkDeposits(life: ChainLife, foreign: ReadonlySet<string>, rows: Rows, fail: Fail): void {
-  const owed = owedTo(life, rows, foreign);
+export function checkDeposits(facts: DepositFacts, rows: Rows, fail: Fail): void {
+  const owed = owedTo(facts, rows);
   const credited = new Map<string, Credit>();
   for (const row of rows(
     `SELECT d.tx_id, d.transfer_index, e.account, e.asset, e.from_bucket, e.amount_units
      FROM ledger_entries AS e JOIN deposits AS d ON d.id = e.cause_id WHERE e.cause_type LIKE 'deposit.%'`,
   )) {
     const key = `${row.tx_id}/${row.transfer_index}`;
-    const credit = credited.get(key) ?? { name: `${row.account}/${row.asset}`, units: 0n };
+    const credit = credited.get(key) ?? { account: row.account, asset: row.asset, units: 0n };
     credit.units += (row.from_bucket === "chain" ? 1n : -1n) * BigInt(String(row.amount_units));
     credited.set(key, credit);
   }
@@ -76,8 +145,10 @@ export function checkDeposits(life: ChainLife, foreign: ReadonlySet<string>, row
     const units = is?.units ?? 0n;
     if (due?.isOptional === true && units === 0n) continue;
     if (units !== (due?.units ?? 0n)) fail(`I5 ${key}: the chain paid ${due?.units ?? 0n}, ${units} was credited`);
-    else if (due !== undefined && is !== undefined && is.name !== `${due.account}/${due.asset}`)
-      fail(`I5 ${key}: it was paid to ${due.account}/${due.asset}, ${is.name} was credited`);
+    else if (due !== undefined && is !== undefined && !(due.accounts.has(is.account) && due.asset === is.asset))
+      fail(
+        `I5 ${key}: ${[...due.accounts].join(" or ")} was paid ${due.asset}, ${is.account}/${is.asset} was credited`,
+      );
   }
 }
 

@@ -4,7 +4,7 @@ import { readSigned } from "../../src/chains/evm/signed-transaction.ts";
 import { mayBecome, type WithdrawalState } from "../../src/core/withdrawal.ts";
 import { type ChainLife, TOKEN } from "./chain-life.ts";
 import type { Fail, Rows } from "./check-books.ts";
-import type { Complaints } from "./merchants.ts";
+import type { Complaints } from "./client.ts";
 import { isTenant, type Service } from "./service.ts";
 
 /** I12: every step is one there is, and begins where the one before it ended. */

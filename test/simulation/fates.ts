@@ -36,6 +36,8 @@ export interface Rates {
   readonly webhookFault: number;
   readonly clientAnswerLost: number;
   readonly deploy: number;
+  /** Hours pass in one moment, with nobody at work. */
+  readonly clockJump: number;
 }
 
 const MOST: Rates = {
@@ -62,6 +64,7 @@ const MOST: Rates = {
   webhookFault: 0.5,
   clientAnswerLost: 0.2,
   deploy: 0.2,
+  clockJump: 0.4,
 };
 
 /** A tenth of all worlds is calm, a tenth is hell; in the others each trouble is on or off by itself. */

@@ -4,6 +4,7 @@
  */
 
 import { MAX_ATTEMPTS } from "../../src/core/webhook-schedule.ts";
+import { checkAlarms } from "./check-alarms.ts";
 import { checkEvents, checkFees, checkLedger, checkReserved, type Fail, type Rows } from "./check-books.ts";
 import { checkClaims, checkDeposits, checkPending } from "./check-deposits.ts";
 import {
@@ -15,9 +16,11 @@ import {
   checkPayments,
   checkSteps,
 } from "./check-withdrawals.ts";
-import type { Complaints, Merchant } from "./merchants.ts";
+import type { Complaints } from "./client.ts";
+import type { Merchant } from "./merchants.ts";
 import type { Town } from "./run.ts";
-import { isEndpoint, isTenant, type Service } from "./service.ts";
+import { isEndpoint, isScanner, isTenant, type Service } from "./service.ts";
+import type { Disk } from "./world/disk.ts";
 
 /** I8, I7: whatever reaches a provider was stored, durably, before, and its nonce was claimed. */
 export function checkSend(service: Service, raw: string, complaints: Complaints): void {
@@ -34,7 +37,12 @@ export function checkSend(service: Service, raw: string, complaints: Complaints)
 }
 
 /** What no moment may show. Called as blocks come. */
-export function checkNow({ service, complaints }: Town): void {
+export function checkNow({ service, complaints, watches, world }: Town): void {
+  checkAlarms(service, world.now, (text) => complaints.add(text));
+  for (const { disk } of service.objects.filter(isScanner)) {
+    const problem = watches.note((sql, ...values) => disk.rows(sql, ...values));
+    if (problem !== null) complaints.add(problem);
+  }
   for (const { name, disk } of service.objects.filter(isTenant)) {
     const fail = (text: string) => complaints.add(`${name}: ${text}`);
     const rows: Rows = (sql, ...values) => disk.rows(sql, ...values);
@@ -47,9 +55,20 @@ export function checkNow({ service, complaints }: Town): void {
 /** Read blocks may stand so far behind the head at any moment. */
 const MAX_BEHIND = 2;
 
-/** Nothing is left to do: the chain is read, nothing is undecided, open, or still to be told. */
+/** Nothing is left to do: nothing is undecided, and nothing still to be delivered. */
 export function whatIsLeft(service: Service, head: number): string | null {
-  for (const { name, disk } of service.objects.filter((object) => object.name.startsWith("scanner/"))) {
+  const undecided = whatIsUndecided(service, head);
+  if (undecided !== null) return undecided;
+  for (const { name, disk } of service.objects.filter(isEndpoint)) {
+    const waiting = Number(disk.rows("SELECT count(*) AS n FROM deliveries WHERE status = 'pending'")[0]?.n ?? 0);
+    if (waiting > 0) return `${name} has ${waiting} deliveries`;
+  }
+  return null;
+}
+
+/** The chain is read, nothing is open, or still to be handed over. */
+export function whatIsUndecided(service: Service, head: number): string | null {
+  for (const { name, disk } of service.objects.filter(isScanner)) {
     const scannedTo = Number(disk.rows("SELECT scanned_to FROM scanner")[0]?.scanned_to ?? -1);
     if (scannedTo < head - MAX_BEHIND) return `${name} has read to ${scannedTo} of ${head}`;
   }
@@ -67,16 +86,23 @@ export function whatIsLeft(service: Service, head: number): string | null {
       "SELECT count(*) AS n FROM endpoints WHERE handed_to < (SELECT coalesce(max(sequence), 0) FROM events)",
     );
     if (behind > 0) return `${name} has events to hand over`;
-  }
-  for (const { name, disk } of service.objects.filter(isEndpoint)) {
-    const waiting = Number(disk.rows("SELECT count(*) AS n FROM deliveries WHERE status = 'pending'")[0]?.n ?? 0);
-    if (waiting > 0) return `${name} has ${waiting} deliveries`;
+    const given = count("SELECT count(*) AS n FROM addresses WHERE release_pending = 1");
+    if (given > 0) return `${name} has ${given} addresses to give back`;
   }
   return null;
 }
 
+/** When the earliest delivery is due that waits; null: none waits. */
+export function nextDelivery(service: Service): number | null {
+  const due = "SELECT min(next_at) AS at FROM deliveries WHERE status = 'pending' AND blocked = 0";
+  const times = service.objects.filter(isEndpoint).map(({ disk }) => disk.rows(due)[0]?.at ?? null);
+  const found = times.filter((at) => at !== null).map(Number);
+  return found.length === 0 ? null : Math.min(...found);
+}
+
 export async function checkAtRest(town: Town): Promise<void> {
-  const { service, life, foreign } = town;
+  const { service, life, foreign, watches } = town;
+  checkNow(town);
   const keys = new Map(
     service.d1.rows("SELECT * FROM deposit_keys").map((row) => [`${row.tx_id}/${row.transfer_index}`, row.tenant_id]),
   );
@@ -88,7 +114,8 @@ export async function checkAtRest(town: Town): Promise<void> {
     checkLedger(rows, fail);
     checkReserved(rows, fail);
     checkFees(rows, feesOf(town, merchant), fail);
-    checkDeposits(life, foreign, rows, fail);
+    checkDeposits({ life, watches, tenantId: merchant.id, keys, foreign }, rows, fail);
+    checkGivenUp(town, merchant, fail);
     checkClaims(keys, merchant.id, rows, fail);
     checkSteps(rows, fail);
     checkPayments(life, merchant.wallet, rows, fail);
@@ -121,26 +148,57 @@ function checkTold({ service }: Town, merchant: Merchant, rows: Rows, fail: Fail
       .filter(({ failures }) => Number(failures) >= MAX_ATTEMPTS)
       .map((row) => row.event_id),
   );
-  for (const { disk } of endpoints) {
-    const twice = "SELECT event_id, count(*) AS n FROM deliveries GROUP BY event_id HAVING n > 1";
-    for (const { event_id, n } of disk.rows(twice)) fail(`I13 event ${event_id} is delivered ${n} times over`);
-  }
+  checkReplays(service.object("endpoint", merchant.hooks.endpoint).disk, merchant, rows, given, fail);
   const made = rows("SELECT coalesce(min(sequence), 1) AS first FROM events")[0]?.first ?? 1;
   for (const event of rows("SELECT id, type, sequence FROM events WHERE sequence >= ?", made)) {
     if (/^deposit\.(pending|dropped)$/.test(String(event.type))) continue;
     if (!merchant.receiver.bodies.has(String(event.id)) && !given.has(event.id as string))
       fail(`I13 event ${event.id} ${event.type} never arrived`);
   }
-  for (const wish of merchant.wishes) {
+  for (const wish of merchant.payouts.wishes) {
     const found = rows("SELECT id FROM withdrawals WHERE account = ? AND idempotency_key = ?", wish.account, wish.key);
     if (found.length > 1) fail(`I10 key ${wish.key} has ${found.length} withdrawals`);
     if (wish.id !== null && found[0]?.id !== wish.id) fail(`I10 key ${wish.key} was ${wish.id} and is ${found[0]?.id}`);
   }
 }
 
+/** I13: an event is delivered once, and once more for each time that it was asked for again; then it comes again. */
+function checkReplays(disk: Disk, merchant: Merchant, rows: Rows, given: ReadonlySet<unknown>, fail: Fail): void {
+  const { receiver, hooks } = merchant;
+  for (const { event_id, sequence, n } of disk.rows(
+    "SELECT event_id, sequence, count(*) AS n FROM deliveries GROUP BY event_id HAVING n > 1",
+  )) {
+    const asked = hooks.replays.filter(({ after }) => after < Number(sequence));
+    const most = 1 + asked.reduce((sum, { asks }) => sum + asks, 0);
+    if (Number(n) > most) fail(`I13 event ${event_id} is delivered ${n} times over, and ${most} were asked for`);
+  }
+  for (const { after, upTo, askedAt } of hooks.replays) {
+    if (upTo === null) continue;
+    for (const { id, type } of rows("SELECT id, type FROM events WHERE sequence > ? AND sequence <= ?", after, upTo)) {
+      if (/^deposit\.(pending|dropped)$/.test(String(type)) || given.has(id)) continue;
+      const came = receiver.lastCame.get(String(id)) ?? 0;
+      if (came < askedAt) fail(`I13 event ${id} ${type} was asked for again, and did not come`);
+    }
+  }
+}
+
+/** What was given up counts as long as a fork may move it, and no longer. */
+function checkGivenUp({ watches }: Town, merchant: Merchant, fail: Fail): void {
+  for (const { address, least, most } of merchant.addresses.givenUp) {
+    const own = watches.of(address).filter(({ tenantId }) => tenantId === merchant.id);
+    const isTakenAgain = merchant.addresses.held.some((held) => held.address === address);
+    const last = own.at(-1);
+    if (last === undefined || isTakenAgain) continue;
+    if (last.until === null || last.until < least || last.until > most)
+      fail(
+        `I5 ${address} was given up, to count to ${least} at least and ${most} at most, and counts to ${last.until}`,
+      );
+  }
+}
+
 /** I15: what the scanner holds is a chain, and ends where its cursor stands. */
 function checkBlocks({ service, complaints }: Town): void {
-  for (const { name, disk } of service.objects.filter((object) => object.name.startsWith("scanner/"))) {
+  for (const { name, disk } of service.objects.filter(isScanner)) {
     // Below the window single blocks are kept to find a deep fork by.
     const blocks = disk.rows(
       "SELECT height, hash, parent_hash FROM blocks WHERE height >= (SELECT window_from FROM scanner) - 1 ORDER BY height",

@@ -1,6 +1,6 @@
 /**
  * What a long run must have met at least once: each step of a withdrawal, each thing that is told of a deposit, each
- * meaning of an answer to a send, and each trouble while a withdrawal was in each state in which it may strike.
+ * meaning of an answer to a send, each story of people that came to its end, and each trouble while a withdrawal was in each state in which it may strike.
  */
 
 const STEPS = [
@@ -62,6 +62,19 @@ const TROUBLES = [
   "webhookFault",
   "clientAnswerLost",
   "deploy",
+  "clockJump",
+];
+/** What people do that takes several steps, each of which may fail. */
+const PEOPLE = [
+  "address taken again by the same",
+  "address taken again by another",
+  "payment taken back after it was spent",
+  "own key replaced",
+  "lent key replaced",
+  "lent key revoked",
+  "secret replaced",
+  "receiver repaired",
+  "events asked for again",
 ];
 const STATES = [
   "pending_approval",
@@ -77,6 +90,7 @@ export const mustBeReached: readonly string[] = [
   ...EVENTS.map((type) => `event ${type}`),
   ...OUTCOMES.map((outcome) => `outcome ${outcome}`),
   ...ATTEMPTS.map((attempt) => `attempt ${attempt}`),
+  ...PEOPLE.map((what) => `people ${what}`),
   ...TROUBLES.flatMap((trouble) => STATES.map((state) => `cell ${trouble} at ${state}`)),
 ];
 

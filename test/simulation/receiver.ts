@@ -3,24 +3,30 @@
  * against what it was told before and against what must be true by then.
  */
 
-import { createHmac } from "node:crypto";
 import type { DepositView, EventView } from "../../src/core/views.ts";
+import type { Complaints } from "./client.ts";
 import type { DrawnFates } from "./fates.ts";
-import type { Complaints } from "./merchants.ts";
 import type { Reply } from "./network.ts";
+import { Secrets } from "./secrets.ts";
 import type { Service } from "./service.ts";
 import type { World } from "./world/world.ts";
 
 /** As in the settings of the simulated network. */
 export const REORG_WINDOW = 12;
+/** What it answers for as long as nobody repairs it. */
+export const OUTAGES = ["status_500", "status_410", "silent", "unreachable"] as const;
+export type Outage = (typeof OUTAGES)[number];
 const FAULTS = ["lost_after_200", "status_500", "status_410", "silent", "redirect", "unreachable"] as const;
 
 export class Receiver {
-  /** Empty: nobody knows it, and signatures cannot be checked. */
-  secret = "";
-  /** By subject, the highest sequence that was acknowledged; and every body by event id. */
+  readonly secrets: Secrets;
+  outage: Outage | null = null;
+  /** By subject, the highest sequence that was acknowledged. By event id its body, and when it came last. */
   readonly acknowledged = new Map<string, number>();
   readonly bodies = new Map<string, string>();
+  readonly lastCame = new Map<string, number>();
+  /** The highest that came. */
+  lastSequence = 0;
   readonly #world: World;
   readonly #service: Service;
   readonly #fates: DrawnFates;
@@ -37,6 +43,7 @@ export class Receiver {
     tenantId: () => string,
     headNow: () => number,
   ) {
+    this.secrets = new Secrets(world);
     this.#headNow = headNow;
     this.#world = world;
     this.#service = service;
@@ -46,13 +53,14 @@ export class Receiver {
   }
 
   hook(headers: Headers, body: string): Reply {
-    if (this.#fates.strikes("webhookFault", "receiver")) return this.#fail(headers, body);
+    if (this.outage !== null && !this.#fates.isHealed) return this.#fail(this.outage, headers, body);
+    if (this.#fates.strikes("webhookFault", "receiver"))
+      return this.#fail(this.#world.dice.pick(FAULTS), headers, body);
     this.#receive(headers, body);
     return { kind: "answer", status: 204, body: "" };
   }
 
-  #fail(headers: Headers, body: string): Reply {
-    const fault = this.#world.dice.pick(FAULTS);
+  #fail(fault: (typeof FAULTS)[number], headers: Headers, body: string): Reply {
     this.#fates.reach.count(`webhook ${fault}`);
     switch (fault) {
       case "lost_after_200":
@@ -72,11 +80,16 @@ export class Receiver {
 
   #receive(headers: Headers, body: string): void {
     const event = JSON.parse(body) as EventView;
-    this.#checkSignature(headers, body, event);
+    const problem = this.secrets.problemOf(headers, body);
+    if (problem !== null) this.#complaints.add(`signature: of event ${event.id} ${problem}`);
+    if (headers.get("webhook-id") !== event.id)
+      this.#complaints.add(`signature: event ${event.id} came as ${headers.get("webhook-id")}`);
     if (event.type === "deposit.confirmed") this.#checkDeposit(event.data as DepositView);
     const before = this.bodies.get(event.id);
     if (before !== undefined && before !== body) this.#complaints.add(`event ${event.id} came with two bodies`);
     this.bodies.set(event.id, body);
+    this.lastCame.set(event.id, this.#world.now);
+    this.lastSequence = Math.max(this.lastSequence, event.sequence);
     const last = this.acknowledged.get(event.subject) ?? 0;
     // Types that this endpoint does not want leave gaps; what it gets comes in order.
     if (before === undefined && event.subject_sequence <= last)
@@ -94,15 +107,5 @@ export class Receiver {
     const isFinal = this.#headNow() - block_height >= REORG_WINDOW;
     if (confirmations_required !== null && confirmations < confirmations_required && !isFinal)
       this.#complaints.add(`I5 ${id} was told at ${confirmations} of ${confirmations_required} blocks`);
-  }
-
-  #checkSignature(headers: Headers, body: string, event: EventView): void {
-    if (this.secret === "") return;
-    const id = headers.get("webhook-id");
-    const text = `${id}.${headers.get("webhook-timestamp")}.${body}`;
-    const key = Buffer.from(this.secret.slice("whsec_".length), "base64");
-    const expected = `v1,${createHmac("sha256", key).update(text).digest("base64")}`;
-    if (id !== event.id || !headers.get("webhook-signature")?.split(" ").includes(expected))
-      this.#complaints.add(`signature: event ${event.id} has a wrong one`);
   }
 }

@@ -5,16 +5,19 @@
 
 import { resetFresh } from "../support/model-chain.ts";
 import { ChainLife, TOKEN } from "./chain-life.ts";
-import { keyOf, paymentsOf } from "./check-deposits.ts";
+import { keyOf, paymentsOf, Watches } from "./check-deposits.ts";
+import { Complaints } from "./client.ts";
 import { countReached, statesOf } from "./count-reach.ts";
 import { DrawnFates, drawRates, type Rates, Reach } from "./fates.ts";
-import { checkAtRest, checkNow, checkSend, whatIsLeft } from "./invariants.ts";
-import { Complaints, Merchant, type Wish } from "./merchants.ts";
+import { checkAtRest, checkNow, checkSend, nextDelivery, whatIsLeft, whatIsUndecided } from "./invariants.ts";
+import { Merchant } from "./merchants.ts";
 import { Network } from "./network.ts";
+import type { Wish } from "./payouts.ts";
 import { Provider } from "./providers.ts";
 import { readAgain } from "./read-again.ts";
 import { REORG_WINDOW } from "./receiver.ts";
 import { Service } from "./service.ts";
+import { swindle } from "./swindles.ts";
 import { World } from "./world/world.ts";
 
 export interface RunSettings {
@@ -49,7 +52,8 @@ export async function simulate({ seed, events }: RunSettings): Promise<RunResult
   resetFresh();
   const world = new World(seed);
   const reach = new Reach();
-  const fates = new DrawnFates(drawRates(world.dice.split()), world.dice.split(), reach);
+  const rates = drawRates(world.dice.split());
+  const fates = new DrawnFates(rates, world.dice.split(), reach);
   const network = new Network(world, fates);
   const complaints = new Complaints();
   const life = new ChainLife(world, fates);
@@ -59,10 +63,15 @@ export async function simulate({ seed, events }: RunSettings): Promise<RunResult
   const rpc = { RPC_LOCAL: PROVIDERS.map((name) => `http://${name}`).join(",") };
   // One chain in three has a finality of its own.
   const finality = world.dice.chance(0.3) ? "tag" : "depth";
-  const service = new Service(world, fates, { networks: JSON.stringify({ local: { ...NETWORK, finality } }), rpc });
+  const networks = JSON.stringify({ local: { ...NETWORK, finality } });
+  // Where no alarm is ever forgotten nothing needs cron; where nothing fails at all, least of all.
+  const isCalm = Object.values(rates).every((rate) => rate === 0);
+  const isCronAway = world.dice.chance(0.5) || isCalm;
+  const service = new Service(world, fates, { networks, rpc, hasCron: rates.alarmLost > 0 || !isCronAway });
   const merchants = ["one", "two"].map((name) => new Merchant(world, service, fates, network, complaints, life, name));
   for (const provider of providers) provider.onSend = (raw) => checkSend(service, raw, complaints);
-  const town: Town = { world, service, fates, life, merchants, providers, complaints, foreign: new Set() };
+  const people = { merchants, providers, complaints, foreign: new Set<string>(), watches: new Watches() };
+  const town: Town = { world, service, fates, life, ...people };
   life.isSplit = () => providers.some(({ isForked }) => isForked);
   life.onBlock = () => {
     for (const provider of providers) provider.drift();
@@ -120,6 +129,7 @@ export interface Town {
   readonly complaints: Complaints;
   /** Keys of payments that somebody else was told of before. They are credited to nobody here. */
   readonly foreign: Set<string>;
+  readonly watches: Watches;
 }
 
 async function openTown({ merchants, life, providers }: Town): Promise<void> {
@@ -133,17 +143,19 @@ function bustle(town: Town): void {
   world.later(world.dice.between(50, 1_500), "bustle", () => {
     if (fates.isHealed) return;
     bustle(town);
-    const { dice } = world;
-    const merchant = dice.pick(merchants);
-    const wish = merchant.wishes.length > 0 ? dice.pick(merchant.wishes) : null;
-    void act(town, merchant, wish).catch((error) => town.complaints.add(`somebody was stopped: ${String(error)}`));
+    const merchant = world.dice.pick(merchants);
+    const wish = merchant.payouts.wishes.length > 0 ? world.dice.pick(merchant.payouts.wishes) : null;
+    const acting = world.dice.chance(0.75) ? act(town, merchant, wish) : keepHouse(town, merchant);
+    void acting.catch((error) => town.complaints.add(`somebody was stopped: ${String(error)}`));
   });
 }
 
+/** Money comes in and goes out. */
 async function act(town: Town, merchant: Merchant, wish: Wish | null): Promise<void> {
-  const { world, service, fates, life } = town;
+  const { world, service, fates } = town;
   const { dice } = world;
-  switch (dice.roll(16)) {
+  const { payouts } = merchant;
+  switch (dice.roll(18)) {
     case 0:
     case 1:
     case 2:
@@ -152,30 +164,82 @@ async function act(town: Town, merchant: Merchant, wish: Wish | null): Promise<v
     case 4:
     case 5:
     case 6:
-      return merchant.wishFor(newWish(town, merchant));
+      return payouts.wishFor(newWish(town, merchant));
     case 7:
-      return wish === null ? undefined : merchant.wishFor(wish);
+      return wish === null ? undefined : payouts.wishFor(wish);
     case 8:
-      return wish === null ? undefined : merchant.misuse(wish);
+      return wish === null ? undefined : payouts.misuse(wish);
     case 9:
     case 10:
-      return wish === null ? undefined : merchant.change(wish, dice.pick(["cancel", "speed-up", "approve", "reject"]));
+      return wish === null ? undefined : payouts.change(wish, dice.pick(["cancel", "speed-up", "approve", "reject"]));
     case 11:
-      return wish?.id == null ? undefined : merchant.approveOwn(wish.id);
+      return wish?.id == null ? undefined : payouts.approveOwn(wish.id);
     case 12:
-      return merchant.decideAll();
+      return payouts.decideAll();
     case 13:
-      return dice.chance(0.5) ? merchant.enableEndpoint() : merchant.resolveAll().then(() => undefined);
+      return payouts.resolveAll();
     case 14:
-      return fates.strikes("deploy", "service") ? service.deploy() : undefined;
+      return payouts.changeMind();
+    case 15:
+      return payouts.rush();
+    case 16:
+      return swindle(town, merchant, `eve ${world.happened}`);
     default:
-      return dice.chance(0.4) ? merchant.watch(dice.pick(["ann", "bob"]), life) : undefined;
+      return fates.strikes("deploy", "service") ? service.deploy(dice.chance(0.5)) : undefined;
   }
+}
+
+/** What has to be looked after beside. */
+async function keepHouse(town: Town, merchant: Merchant): Promise<void> {
+  const { world, merchants, fates, life } = town;
+  const { dice } = world;
+  const { addresses, keys, hooks } = merchant;
+  switch (dice.roll(12)) {
+    case 0:
+    case 1:
+      return addresses.watch(dice.pick(["ann", "bob"]), dice.chance(0.5));
+    case 2:
+      return moveAddress(town, merchant);
+    case 3:
+      return addresses.poach(dice.pick(merchants.filter((other) => other !== merchant)).addresses);
+    case 4:
+      return keys.rotateOwn();
+    case 5:
+      return keys.lend();
+    case 6:
+      return keys.tryRevoked();
+    case 7:
+      return hooks.rotateSecret();
+    case 8:
+      return hooks.outage();
+    case 9:
+      return hooks.replay();
+    case 10:
+      return hooks.enable();
+    default:
+      if (!fates.strikes("clockJump", "everybody")) return;
+      world.note("hours pass");
+      world.now += dice.between(1, 8 * 60) * 60_000;
+      if (dice.chance(0.7)) life.leap(dice.between(5, 60));
+  }
+}
+
+/** An address changes hands: to the other merchant, to another customer of the same one, or back to the same. */
+async function moveAddress({ world, merchants, life, fates, complaints }: Town, merchant: Merchant): Promise<void> {
+  const { dice } = world;
+  const given = await merchant.addresses.giveUp();
+  if (given === null) return;
+  await world.sleep(dice.chance(0.5) ? 0 : dice.between(0, 40_000));
+  const taker = dice.pick(merchants);
+  const start = dice.chance(0.3) ? life.chain.head - dice.between(6, 20) : null;
+  const told = await taker.addresses.take(given.address, dice.pick(["ann", "bob"]), start);
+  fates.reach.count(`people address taken again by ${taker === merchant ? "the same" : "another"}`);
+  if (told.status === 409) complaints.add(`address ${given.address} was given up, and ${taker.name} cannot take it`);
 }
 
 /** Some destinations will take nothing, and say so at once. */
 function newWish({ fates, life }: Town, merchant: Merchant): Wish {
-  const wish = merchant.newWish();
+  const wish = merchant.payouts.newWish();
   if (fates.strikes("revert", "destination")) life.wallets.reverting.add(wish.body.destination);
   return wish;
 }
@@ -197,21 +261,26 @@ async function comeToRest(town: Town): Promise<void> {
   for (let looks = 0; looks < 200; looks++) {
     await world.sleep(REST_LOOK_MS);
     for (const merchant of merchants) {
-      await merchant.resolveAll();
-      await merchant.decideAll();
-      await merchant.enableEndpoint();
+      await merchant.payouts.resolveAll();
+      await merchant.payouts.decideAll();
+      await merchant.hooks.enable();
       repayDebts(town, merchant);
     }
-    if (whatIsLeft(service, life.chain.head) === null) return;
+    if (whatIsLeft(service, life.chain.head) === null) break;
+    // A receiver that failed for long is tried again after hours: they pass when nothing else is left.
+    const due = whatIsUndecided(service, life.chain.head) === null ? nextDelivery(service) : null;
+    if (due !== null && due > world.now + REST_LOOK_MS) world.now = due;
   }
-  throw new Error(`something is never done: ${whatIsLeft(service, life.chain.head)}`);
+  const left = whatIsLeft(service, life.chain.head);
+  if (left !== null) throw new Error(`something is never done: ${left}`);
+  for (const { keys } of merchants) await keys.tryRevoked();
 }
 
 /** What an account owes keeps what it has asked for from being paid. */
 function repayDebts({ service, life }: Town, merchant: Merchant): void {
   const { disk } = service.object("tenant", merchant.id);
   for (const { account, asset, debt } of disk.rows("SELECT account, asset, debt FROM balances WHERE debt != '0'")) {
-    const to = merchant.addresses.find((watched) => watched.account === account)?.address;
+    const to = merchant.addresses.held.find((watched) => watched.account === account)?.address;
     if (to !== undefined) life.give(to, String(asset), BigInt(String(debt)));
   }
 }

@@ -7,11 +7,19 @@ import type { World } from "./world/world.ts";
 
 const CRON_MS = 60_000;
 
+export const isScanner = ({ name, disk }: SimObject) =>
+  name.startsWith("scanner/") && disk.rows("SELECT 1 FROM sqlite_master WHERE name = 'addresses'").length > 0;
 export const isTenant = ({ name, disk }: SimObject) =>
   name.startsWith("tenant/") && disk.rows("SELECT 1 FROM sqlite_master WHERE name = 'withdrawals'").length > 0;
 /** Objects that were ever called to an end: one whose first call crashed has no tables and was given nothing. */
 export const isEndpoint = ({ name, disk }: SimObject) =>
   name.startsWith("endpoint/") && disk.rows("SELECT 1 FROM sqlite_master WHERE name = 'deliveries'").length > 0;
+
+/** Up to where the one network of a world is read; -1: nothing of it is. */
+export function scannedTo({ objects: all }: Service): number {
+  const heights = all.filter(isScanner).map(({ disk }) => disk.rows("SELECT scanned_to FROM scanner")[0]?.scanned_to);
+  return Math.max(-1, ...heights.map((height) => Number(height ?? -1)));
+}
 
 export interface ServiceFates extends Fates, D1Fates {
   cron(): "runs" | "skipped";
@@ -21,6 +29,8 @@ export interface ServiceSettings {
   readonly networks: string;
   /** `RPC_<NETWORK>` by name. */
   readonly rpc: Readonly<Record<string, string>>;
+  /** False: nobody looks after what is left but the product's own alarms. */
+  readonly hasCron: boolean;
 }
 
 export class Service {
@@ -46,7 +56,7 @@ export class Service {
       NETWORKS: settings.networks,
       ...settings.rpc,
     };
-    this.#cron();
+    this.#cron(settings.hasCron);
   }
 
   get objects(): readonly SimObject[] {
@@ -70,15 +80,18 @@ export class Service {
     return fetchHandler(request, this.env);
   }
 
-  /** Every instance ends, as it does when new code is put in place. */
-  deploy(): void {
+  /** Every instance ends, as it does when new code is put in place. `atOnce`: and all of them begin again together. */
+  deploy(atOnce: boolean): void {
     for (const object of this.#objects.values()) object.crash(true, "deploy");
+    if (atOnce) for (const object of this.#objects.values()) object.live();
   }
 
-  #cron(): void {
+  #cron(isThere: boolean): void {
     this.#world.later(CRON_MS, "cron", () => {
-      this.#cron();
+      this.#cron(isThere);
       if (this.#fates.cron() === "skipped") return;
+      // A platform that no longer calls an alarm is what cron alone repairs.
+      if (!isThere && !this.objects.some(({ isGivenUp }) => isGivenUp)) return;
       scheduledHandler({}, this.env).catch(() => {});
     });
   }

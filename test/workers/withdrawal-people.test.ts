@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { deriveSigner } from "../../src/chains/evm/derived-signer.ts";
 import { type Signer, SignerFault } from "../../src/chains/payout.ts";
+import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import { newAddress } from "../support/model-chain.ts";
 import { chain, quiet } from "./line.ts";
 import {
@@ -43,6 +44,20 @@ describe("what stops a wallet, and who lets it go on", () => {
     await merchant.rest();
     expect(await merchant.state(id)).toBe("confirmed");
     await checkPayouts(merchant);
+  });
+
+  it("a wallet that is resumed has its alarm before any provider has said what it holds", async () => {
+    const merchant = await PayingMerchant.start();
+    await merchant.drive(2, 5_000);
+    const alarm = () => merchant.inside((object) => (object as unknown as { c: TenantContext }).c.storage.getAlarm());
+    expect(await alarm()).toBeNull();
+    const gate = provider().hold("eth_getBalance");
+    const resumed = merchant.call("POST", "/v1/wallets/local/resume");
+    await gate.reached();
+    // Whoever dies here must wake again by itself.
+    expect(await alarm()).not.toBeNull();
+    gate.open();
+    expect(await statusAndCode(await resumed)).toBe("200");
   });
 
   it("a nonce that a stranger spent stops the wallet; the rest waits for resume, and is then paid", async () => {

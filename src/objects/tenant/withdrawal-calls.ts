@@ -80,11 +80,13 @@ export abstract class TenantWithdrawals extends TenantBase {
   }
 
   async chooseSigner(caller: Caller, network: string, signer: SignerChoice) {
-    return this.#write(caller, "admin", () => chooseSigner(this.c, caller.tenantId, network, signer));
+    const onDue = () => this.followUpSoon();
+    return this.#write(caller, "admin", () => chooseSigner(this.c, caller.tenantId, network, signer, onDue));
   }
 
   async resumeWallet(caller: Caller, network: string, idempotency: Idempotency) {
-    return this.#write(caller, "admin", () => resumeWallet(this.c, caller.tenantId, network, idempotency));
+    const onDue = () => this.followUpSoon();
+    return this.#write(caller, "admin", () => resumeWallet(this.c, caller.tenantId, network, idempotency, onDue));
   }
 
   async putWithdrawalRules(caller: Caller, rules: WithdrawalRulesView): Promise<Answer<PoliciesView>> {

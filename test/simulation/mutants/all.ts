@@ -2,8 +2,15 @@
 
 import { depositLine } from "./deposit-line.ts";
 import { eventLine } from "./event-line.ts";
+import { houseLine } from "./house-line.ts";
 import type { Mutant } from "./mutant.ts";
 import { reservations } from "./reservations.ts";
 import { withdrawalLine } from "./withdrawal-line.ts";
 
-export const mutants: readonly Mutant[] = [...depositLine, ...withdrawalLine, ...reservations, ...eventLine];
+export const mutants: readonly Mutant[] = [
+  ...depositLine,
+  ...withdrawalLine,
+  ...reservations,
+  ...eventLine,
+  ...houseLine,
+];

@@ -57,6 +57,11 @@ export class Disk {
     return this.#alarm.durable;
   }
 
+  /** Whether the platform calls the alarm's handler now, and would again if it did not come to its end. */
+  get isRinging(): boolean {
+    return this.#ringing !== null;
+  }
+
   /** For looking at it from outside. */
   rows(text: string, ...values: unknown[]): Row[] {
     const { columns, rows } = this.#sqlite.query(text, values);

@@ -63,6 +63,9 @@ export class SimObject implements Runner {
     this.disk.onBroken = () => this.crash(false, "a statement with rows left was under way");
   }
 
+  /** The platform has called the alarm's handler as often as it does, and calls it no more. */
+  isGivenUp = false;
+
   // An object as a whole never dies; its lives do.
   isDead = false;
   flush(): void {
@@ -155,6 +158,7 @@ export class SimObject implements Runner {
     this.#cancelAlarm?.();
     this.#cancelAlarm = null;
     if (at === null) return;
+    this.isGivenUp = false;
     const fate = this.#fates.alarm(this.name);
     if (fate !== "on_time") this.#world.note(`${this.name} alarm: ${fate}`);
     if (fate === "lost") return;
@@ -195,6 +199,7 @@ export class SimObject implements Runner {
     const isLast = ++this.#alarmFailures > MAX_ALARM_RETRIES;
     const isSetAnew = this.disk.getAlarm() !== null;
     this.disk.endRinging(isLast);
+    this.isGivenUp = isLast && !isSetAnew;
     if (isLast || isSetAnew) return;
     const delayMs = 2_000 * 2 ** (this.#alarmFailures - 1);
     this.#cancelAlarm = this.#world.later(delayMs, `${this.name} alarm retry`, () => this.#ring(at, false));
@@ -223,7 +228,8 @@ export class Life implements Runner {
 
 /**
  * Whoever sends something may die in that moment. What it sends leaves at the end of its turn, see `afterTurn`.
- * @returns false when it died: nothing is sent, and nothing will come back
+ * A turn is kept whole or not at all: an instance whose writes are kept dies when its turn has ended.
+ * @returns false when it dies: nothing is sent, and nothing will come back
  */
 export function leave(world: World, fates: Pick<Fates, "callerCrash">, what: string): boolean {
   const runner = world.runner;
@@ -231,7 +237,11 @@ export function leave(world: World, fates: Pick<Fates, "callerCrash">, what: str
   if (runner.isDead) return false;
   const crash = fates.callerCrash(runner.name, what);
   if (crash === "no") return true;
-  if (runner instanceof Life) runner.object.crash(crash === "kept", `as it calls ${what}`);
+  if (!(runner instanceof Life)) return false;
+  const { object } = runner;
+  const why = `as it calls ${what}`;
+  if (crash === "unkept") object.crash(false, why);
+  else world.later(0, why, () => object.life === runner && object.crash(true, why));
   return false;
 }
 

@@ -37,12 +37,16 @@ export async function listWallets(c: TenantContext, tenantId: string): Promise<D
   return { ok: true, value: { data, next_cursor: null } };
 }
 
-/** In the wallet's own turn: nothing is signed by one while the other is put in its place. */
+/**
+ * In the wallet's own turn: nothing is signed by one while the other is put in its place.
+ * @param onDue called in the turn of the commit, before any provider is asked: the wallet is to be looked at
+ */
 export function chooseSigner(
   c: TenantContext,
   tenantId: string,
   network: string,
   choice: SignerChoice,
+  onDue: () => void,
 ): Promise<Done<WalletView>> {
   return c.turns.take(`wallet/${network}`, async () => {
     const settings = c.settings.networks.get(network)?.settings;
@@ -57,6 +61,7 @@ export function chooseSigner(
       else putSigner(c.db, row.value);
       lookAgain(c, tenantId, network);
     });
+    onDue();
     return { ok: true, value: await viewOf(c, tenantId, network) };
   });
 }
@@ -103,11 +108,13 @@ function busyWallet(c: TenantContext, tenantId: string, network: string, next: s
   return refuse("state_conflict", `${open} transactions of ${sender} are not final yet. Change the signer after them.`);
 }
 
+/** @param onDue as for `chooseSigner` */
 export async function resumeWallet(
   c: TenantContext,
   tenantId: string,
   network: string,
   idempotency: Idempotency,
+  onDue: () => void,
 ): Promise<Done<WalletView>> {
   if (!c.settings.networks.has(network)) return unknownNetwork(network);
   const use = useOfKey(c.db, idempotency);
@@ -124,6 +131,7 @@ export async function resumeWallet(
       }
       bindKey(c.db, idempotency, `${network}/${sender}`);
     });
+    onDue();
   }
   return { ok: true, value: await viewOf(c, tenantId, network), replayed: use.kind === "replay" };
 }
