@@ -9,10 +9,12 @@ import { checkClaims, checkDeposits, checkPending } from "./check-deposits.ts";
 import {
   checkApprovals,
   checkConfirmed,
+  checkEverPaid,
   checkIntents,
   checkKeys,
   checkNonces,
   checkPayments,
+  checkReleased,
   checkSteps,
 } from "./check-withdrawals.ts";
 import type { Complaints, Merchant } from "./merchants.ts";
@@ -34,12 +36,14 @@ export function checkSend(service: Service, raw: string, complaints: Complaints)
 }
 
 /** What no moment may show. Called as blocks come. */
-export function checkNow({ service, complaints }: Town): void {
+export function checkNow({ service, complaints, life }: Town): void {
   for (const { name, disk } of service.objects.filter(isTenant)) {
     const fail = (text: string) => complaints.add(`${name}: ${text}`);
     const rows: Rows = (sql, ...values) => disk.rows(sql, ...values);
     checkReserved(rows, fail);
     checkConfirmed(rows, fail);
+    checkReleased(life, rows, fail);
+    checkEverPaid(life, rows, fail);
     checkPending(service, name.slice("tenant/".length), rows, fail);
   }
 }
@@ -101,12 +105,12 @@ export async function checkAtRest(town: Town): Promise<void> {
   checkBlocks(town);
 }
 
-/** What the chain took for everything a merchant's wallet sent. Wei. */
+/** What the chain took for everything that was signed here for a merchant's wallet. Wei. */
 function feesOf({ life }: Town, { wallet }: Merchant): bigint {
   let fees = 0n;
   for (let height = 0; height <= life.chain.head; height++) {
-    for (const { sent } of life.chain.at(height)?.txs ?? []) {
-      if (sent?.from === wallet) fees += sent.gasUsed * sent.gasPrice;
+    for (const { hash, sent } of life.chain.at(height)?.txs ?? []) {
+      if (sent?.from === wallet && !life.adversary.foreign.has(hash)) fees += sent.gasUsed * sent.gasPrice;
     }
   }
   return fees;
