@@ -3,7 +3,7 @@
  * payment, and a stranger who has a hot wallet's key. All of it is allowed to them: a signature does not expire.
  */
 
-import { pay, STRANGER } from "../support/model-chain.ts";
+import { newAddress, pay } from "../support/model-chain.ts";
 import { receiverOf, type Signed, type WalletChain } from "../support/wallet-chain.ts";
 import type { DrawnFates } from "./fates.ts";
 import type { World } from "./world/world.ts";
@@ -70,13 +70,16 @@ export class Adversary {
     const { dice } = this.#world;
     const wallets = this.#wallets;
     const { head } = wallets.chain;
-    const isHeld = dice.chance(0.5);
-    const nonce = isHeld ? wallets.pendingNonce(from, head) : wallets.nonceAt(from, head);
+    const isNext = dice.chance(0.5);
+    const nonce = isNext ? wallets.nonceAt(from, head) : wallets.pendingNonce(from, head);
     const offer = dice.pick(OFFERS) * GWEI;
-    const { hash } = pay(STRANGER, 1n);
-    const common = { hash, from, nonce, chainId: CHAIN_ID, to: STRANGER, data: "0x", gas: GAS };
+    const to = newAddress();
+    const { hash } = pay(to, 1n);
     this.foreign.add(hash);
+    // Some of it only holds its nonce in the pools.
+    if (dice.chance(0.5)) wallets.censored.add(to);
     this.#world.note(`somebody else spends nonce ${nonce} of ${from.slice(-6)}`);
+    const common = { hash, from, nonce, chainId: CHAIN_ID, to, data: "0x", gas: GAS };
     wallets.put({ ...common, value: 1n, maxFee: offer, tip: offer });
   }
 

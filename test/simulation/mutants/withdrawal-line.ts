@@ -24,11 +24,20 @@ export const withdrawalLine: readonly Mutant[] = [
     replace: 'if (network.finality === "tag") calls.push(blockCall("latest"));',
   },
   {
+    // Alone it is refused by the slot's own key: the nonce is then taken once the pools have it again.
     name: "nonce-from-pending",
-    breaks: ["I6", "rest"],
+    breaks: ["I9", "I6", "I7", "rest"],
     file: ALLOCATE,
     find: "openGap(payer, look) ?? Math.max(walletOf(payer).nextNonce, look.nonceLatest)",
     replace: "openGap(payer, look) ?? look.noncePending",
+    also: [
+      {
+        file: "src/store/tenant/slot-store.ts",
+        find: "db.insert(slots).values(row).run();",
+        replace:
+          "db.insert(slots)\n    .values(row)\n    .onConflictDoUpdate({ target: [slots.network, slots.sender, slots.nonce], set: row })\n    .run();",
+      },
+    ],
   },
   {
     name: "nonce-not-claimed",
