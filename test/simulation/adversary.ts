@@ -16,6 +16,8 @@ const OFFERS = [2n, 50n, 3_000n];
 /** Of what no miner takes, some is never taken. */
 const FOR_EVER = 0.3;
 const LIFTED_PER_BLOCK = 0.06;
+/** Blocks: bytes are sent again after ten of them. */
+const LONGEST_IDLE = 20;
 
 export class Adversary {
   readonly #world: World;
@@ -27,6 +29,7 @@ export class Adversary {
   readonly foreign = new Set<string>();
   /** By sender and nonce, everything that was ever sent to a provider, taken or not. */
   readonly #heard = new Map<string, Map<string, Signed>>();
+  #idleBlocks = 0;
   /** Receivers that no miner will ever pay. */
   readonly #barred = new Set<string>();
 
@@ -48,9 +51,16 @@ export class Adversary {
     return known.length === 0 ? null : this.#world.dice.pick(known);
   }
 
+  /** Whether the next block has nothing of a hot wallet. */
+  get isIdle(): boolean {
+    return this.#idleBlocks > 0 && !this.#fates.isHealed;
+  }
+
   /** Before a block is made. */
   interfere(): void {
     this.#censor();
+    if (this.#idleBlocks > 0) this.#idleBlocks--;
+    else if (this.#fates.strikes("idleMiners", "block")) this.#idleBlocks = this.#world.dice.between(2, LONGEST_IDLE);
     if (this.#fates.isHealed) return;
     for (const from of this.keys) {
       if (this.#fates.strikes("foreignSpend", "wallet")) this.#spend(from);

@@ -137,7 +137,7 @@ export class ChainLife {
     const taken = this.#waiting.filter(() => this.#fates.isHealed || dice.chance(0.7));
     this.#waiting = this.#waiting.filter((tx) => !taken.includes(tx));
     if (dice.chance(0.5)) taken.reverse();
-    const { height } = this.wallets.mine(...taken);
+    const { height } = this.adversary.isIdle ? this.chain.mine(taken) : this.wallets.mine(...taken);
     this.#world.note(`block ${height} with ${taken.length} payments`);
   }
 

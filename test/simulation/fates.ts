@@ -38,6 +38,8 @@ export interface Rates {
   readonly deploy: number;
   /** No miner takes a payment for a while, or ever. */
   readonly censored: number;
+  /** For some blocks no miner takes anything of a hot wallet. */
+  readonly idleMiners: number;
   /** Of everything that was ever signed for a nonce, a miner takes any one. */
   readonly olderMined: number;
   /** Somebody else signs with a hot wallet's key. */
@@ -57,6 +59,7 @@ const PAYOUT_TROUBLES: readonly (keyof Rates)[] = [
   "feeSpike",
   "ownFork",
   "censored",
+  "idleMiners",
   "olderMined",
   "foreignSpend",
   "sendOutage",
@@ -89,9 +92,10 @@ const MOST: Rates = {
   clientAnswerLost: 0.2,
   deploy: 0.2,
   censored: 0.15,
+  idleMiners: 0.1,
   olderMined: 0.6,
   foreignSpend: 0.06,
-  sendOutage: 0.12,
+  sendOutage: 0.15,
   lyingSpell: 0.12,
   nodeDown: 0.08,
 };

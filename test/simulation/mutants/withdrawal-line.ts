@@ -11,14 +11,14 @@ const BY_HAND = "src/objects/tenant/withdrawals/by-hand.ts";
 export const withdrawalLine: readonly Mutant[] = [
   {
     name: "latest-for-finalized",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: "src/chains/evm/wallet-look.ts",
     find: "return Math.max(-1, head.height - reorgWindow);",
     replace: "return Math.max(-1, head.height - 0 * reorgWindow);",
   },
   {
     name: "latest-for-the-finalized-tag",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: "src/chains/evm/wallet-look.ts",
     find: 'if (network.finality === "tag") calls.push(blockCall("finalized"));',
     replace: 'if (network.finality === "tag") calls.push(blockCall("latest"));',
@@ -77,7 +77,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "replacement-stored-in-its-place",
-    breaks: ["I6", "I8", "rest"],
+    breaks: ["I6", "I8", "I9", "rest"],
     file: SIGN,
     find: "insertAttempt(c.db, {\n      network",
     replace:
@@ -113,7 +113,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "release-at-the-deadline",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: FOLLOW,
     find: 'commit.move(row, { to: "manual_review", reason: "deadline"',
     replace:
@@ -121,7 +121,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "release-on-an-unknown-answer",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: SEND,
     find: 'case "setup_fault":\n      stopWallet',
     replace: `case "unknown":
@@ -132,7 +132,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "release-on-nonce-too-low",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: SEND,
     find: 'case "setup_fault":\n      stopWallet',
     replace: `case "nonce_consumed":
@@ -143,14 +143,14 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "release-on-a-persons-word",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: BY_HAND,
     find: 'if (open === null) return moves(row, { to: "failed"',
     replace: 'if (open === null || open.minedTxId === null) return moves(row, { to: "failed"',
   },
   {
     name: "release-on-a-reverted-block-not-final",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: FOLLOW,
     find: "} else if (isFinal) {",
     replace: "} else {",
@@ -178,7 +178,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "quorum-of-one",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: "src/core/wallet-look.ts",
     find: "return Math.min(providers, Math.max(2, Math.floor(providers / 2) + 1));",
     replace: "return Math.min(providers, 1);",
