@@ -8,6 +8,15 @@ import { type ModelChain, quantity } from "../support/model-chain.ts";
 import { decodeSigned, type Signed, WalletChain, WalletNode } from "../support/wallet-chain.ts";
 import type { DrawnFates } from "./fates.ts";
 import type { Network, Reply } from "./network.ts";
+import {
+  LIES,
+  type Lie,
+  LONGEST_SPELL,
+  type Outage,
+  READ_FAULTS,
+  SEND_FAULTS,
+  type SendFault,
+} from "./provider-faults.ts";
 import type { World } from "./world/world.ts";
 
 const MAX_LAG = 4;
@@ -16,70 +25,6 @@ const MAX_FORK = 3;
 const MAX_FORK_BLOCKS = 4;
 /** The finalized tag stays so far behind: further than any branch is deep. */
 export const FINALIZED_BEHIND = 10;
-const LONGEST_SPELL = 10;
-
-/** What one provider does to one request that is not a send. */
-type ReadFault =
-  | "unreachable"
-  | "silent"
-  | "status_500"
-  | "status_429"
-  | "malformed"
-  | "limit_error"
-  | "null_results"
-  | "cut_lists"
-  | "one_missing"
-  | Lie;
-/** About a hot wallet: payments that failed, or that were never mined, a nonce of some time ago, or of later. */
-type Lie = "wrong_receipts" | "invented_receipts" | "stale_nonces" | "early_nonces";
-const LIES: readonly Lie[] = ["wrong_receipts", "invented_receipts", "stale_nonces", "early_nonces"];
-const READ_FAULTS: readonly ReadFault[] = [
-  "unreachable",
-  "silent",
-  "status_500",
-  "status_429",
-  "malformed",
-  "limit_error",
-  "null_results",
-  "cut_lists",
-  "one_missing",
-  ...LIES,
-];
-
-/** What one provider does to one send. */
-type SendFault =
-  | "taken_then_silent"
-  | "taken_then_unreachable"
-  | "taken_then_error"
-  | "not_taken_silent"
-  | "not_taken_hash"
-  | "not_taken_nonce_too_low"
-  | "turned_away_429"
-  | "pool_full";
-const SEND_FAULTS: readonly SendFault[] = [
-  "taken_then_silent",
-  "taken_then_unreachable",
-  "taken_then_error",
-  "not_taken_silent",
-  "not_taken_hash",
-  "not_taken_nonce_too_low",
-  "turned_away_429",
-  "pool_full",
-];
-
-/** What all providers do to whatever is sent, for some blocks. */
-export class Outage {
-  fault: SendFault | null = null;
-  #blocksLeft = 0;
-
-  /** Called as blocks come. */
-  drift({ dice }: World, fates: DrawnFates): void {
-    if (--this.#blocksLeft <= 0) this.fault = null;
-    if (this.fault !== null || !fates.strikes("sendOutage", "providers")) return;
-    this.fault = dice.pick(SEND_FAULTS);
-    this.#blocksLeft = dice.between(2, LONGEST_SPELL);
-  }
-}
 
 export class Provider {
   readonly node: WalletNode;
