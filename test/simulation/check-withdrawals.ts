@@ -7,6 +7,9 @@ import type { Fail, Rows } from "./check-books.ts";
 import type { Complaints } from "./merchants.ts";
 import { isTenant, type Service } from "./service.ts";
 
+/** Of one nonce and kind, as `docs/withdrawals.md` says. */
+const MAX_ATTEMPTS = 12;
+
 /** I12: every step is one there is, and begins where the one before it ended. */
 export function checkSteps(rows: Rows, fail: Fail): void {
   const last = new Map<string, WithdrawalState | null>();
@@ -162,20 +165,22 @@ export function checkEverPaid(life: ChainLife, rows: Rows, fail: Fail): void {
 }
 
 /**
- * What was signed and is still not mined, of wallets that are not stopped. Behind what no miner takes nothing can
- * be mined. @returns the first of them, or null
+ * What was signed and is still not mined, of wallets that are not stopped. Behind what no miner takes, or what was
+ * replaced as often as it may be and still offers too little, nothing can be mined. @returns the first of them, or null
  */
 export function unminedNonce(life: ChainLife, rows: Rows): string | null {
-  const barred = new Map<unknown, number>();
-  for (const { sender, nonce, burn, destination } of rows(
-    `SELECT s.sender, s.nonce, s.burn, w.destination FROM slots AS s LEFT JOIN withdrawals AS w ON w.id = s.withdrawal_id
+  const barred = new Set<unknown>();
+  for (const { sender, nonce, burn, destination, signed } of rows(
+    `SELECT s.sender, s.nonce, s.burn, w.destination,
+       (SELECT count(*) FROM attempts AS a WHERE a.network = s.network AND a.sender = s.sender AND a.nonce = s.nonce) AS signed
+     FROM slots AS s LEFT JOIN withdrawals AS w ON w.id = s.withdrawal_id
      JOIN wallets AS h ON h.network = s.network AND h.sender = s.sender
      WHERE s.status = 'open' AND s.mined_tx_id IS NULL AND h.status != 'stopped'
-       AND EXISTS (SELECT 1 FROM attempts WHERE network = s.network AND sender = s.sender AND nonce = s.nonce)
      ORDER BY s.sender, s.nonce`,
   )) {
-    if (burn === 0 && life.wallets.censored.has(String(destination))) barred.set(sender, Number(nonce));
-    if (!barred.has(sender)) return `nonce ${nonce} of ${String(sender)}`;
+    const isCensored = burn === 0 && life.wallets.censored.has(String(destination));
+    if (isCensored || Number(signed) >= MAX_ATTEMPTS) barred.add(sender);
+    if (Number(signed) > 0 && !barred.has(sender)) return `nonce ${nonce} of ${String(sender)}`;
   }
   return null;
 }

@@ -40,7 +40,6 @@ const NETWORK = {
   poll_ms: 2_000,
   confirmations: 3,
   reorg_window: REORG_WINDOW,
-  replace_after_blocks: 4,
 };
 const PROVIDERS = ["node-0.test", "node-1.test"];
 const MOST_EVENTS_TO_REST = 60_000;
@@ -67,7 +66,12 @@ export async function simulate({ seed, events }: RunSettings): Promise<RunResult
   // A block is final when it stands so many below the head; its own depth is one more.
   life.depths.final = (finality === "tag" ? FINALIZED_BEHIND : REORG_WINDOW) + 1;
   life.depths.paid = finality === "tag" ? life.depths.final : NETWORK.confirmations;
-  const settings = { ...NETWORK, finality, withdrawal_deadline_s: world.dice.pick([10, 30]) };
+  const settings = {
+    ...NETWORK,
+    finality,
+    replace_after_blocks: world.dice.pick([2, 4]),
+    withdrawal_deadline_s: world.dice.pick([10, 30, 90]),
+  };
   const service = new Service(world, fates, { networks: JSON.stringify({ local: settings }), rpc });
   const merchants = ["one", "two"].map((name) => new Merchant(world, service, fates, network, complaints, life, name));
   for (const provider of providers) {
