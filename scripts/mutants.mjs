@@ -2,11 +2,12 @@
  * Owns: `npm run mutants`. Builds the simulator once for each seeded bug and runs seeds of it until one shows that
  * something is wrong. The exit code says whether a bug went unseen by all of them.
  *
- *   npm run mutants -- [--only name,name] [--seeds 60] [--events 1500] [--report file.json]
+ *   npm run mutants -- [--only name,name] [--seeds 60] [--events 1500] [--processes 2] [--report file.json]
  */
 
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
@@ -15,8 +16,8 @@ import { editsOf } from "../test/simulation/mutants/mutant.ts";
 import { PROJECT } from "./install.mjs";
 import { buildSimulation } from "./simulation-build.mjs";
 
-/** A seed takes a second or two. One that takes so long goes round in circles. */
-const SEED_DEADLINE_MS = 90_000;
+/** A seed takes a second or two, many times that on a busy machine. One that takes so long goes round in circles. */
+const SEED_DEADLINE_MS = 300_000;
 
 /**
  * @typedef {{ mutant: string, seeds: number, by: string, saw: string }} Found `by`: an invariant, "rest" for a world
@@ -76,6 +77,7 @@ async function main() {
       only: { type: "string" },
       seeds: { type: "string", default: "60" },
       events: { type: "string", default: "1500" },
+      processes: { type: "string", default: String(Math.min(2, availableParallelism())) },
       report: { type: "string" },
     },
   });
@@ -84,8 +86,12 @@ async function main() {
   if (chosen.length === 0) throw new Error(`--only: expected names of mutants, got ${values.only}`);
   /** @type {Found[]} */
   const results = [];
-  for (const mutant of chosen) {
-    const outDir = join(PROJECT, "node_modules", ".cache", "sluice-mutant");
+  const left = [...chosen];
+  const tryAll = async (_, place) => {
+    const outDir = join(PROJECT, "node_modules", ".cache", `sluice-mutant-${place}`);
+    for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) await tryOne(mutant, outDir);
+  };
+  const tryOne = async (mutant, outDir) => {
     const file = await buildSimulation({ outDir, edits: editsOf(mutant) });
     const found = { mutant: mutant.name, ...(await firstFailure(file, Number(values.seeds), Number(values.events))) };
     results.push(found);
@@ -95,7 +101,8 @@ async function main() {
     console.log(
       `${mutant.name.padEnd(46)} ${after}  ${found.by}${expected}  ${found.saw.split("\n")[0]?.slice(0, 120)}`,
     );
-  }
+  };
+  await Promise.all(Array.from({ length: Number(values.processes) }, tryAll));
   const alive = results.filter(({ by }) => by === "nothing").map(({ mutant }) => mutant);
   const seeds = results.filter(({ by }) => by !== "nothing").map((found) => found.seeds);
   seeds.sort((a, b) => a - b);

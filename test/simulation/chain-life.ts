@@ -4,7 +4,8 @@
  */
 
 import { ModelChain, newAddress, pay, payThrough, payTokens, type Tx } from "../support/model-chain.ts";
-import { WalletChain } from "../support/wallet-chain.ts";
+import { receiverOf, type Signed, WalletChain } from "../support/wallet-chain.ts";
+import { Adversary } from "./adversary.ts";
 import type { DrawnFates } from "./fates.ts";
 import { submitQuietly } from "./providers.ts";
 import type { World } from "./world/world.ts";
@@ -13,11 +14,21 @@ const BLOCK_MS = 3_000;
 const START_BLOCKS = 24;
 /** The window is 12 blocks: no fork that a person would have to judge. */
 const MAX_REORG = 8;
+/** Blocks looked at again for what stands deep enough: more than a reorganisation changes. */
+const DEEP_SPAN = 2 * MAX_REORG;
 const GWEI = 10n ** 9n;
+/** Base fees in wei: within the cap of a first attempt, above that of a payment and not of a burn, above every cap. */
+const SPIKES = [3n, 10n, 40n, 1_300n, 5_000n].map((gwei) => gwei * GWEI);
+const PAYABLE = 40n * GWEI;
 export const TOKEN = `0x${"70".repeat(20)}`;
 
 export class ChainLife {
   readonly wallets: WalletChain;
+  readonly adversary: Adversary;
+  /** Blocks that a transaction stands deep when it may be called paid, and when it is final. Its own is 1. */
+  depths = { paid: 1, final: 1 };
+  /** Payments of hot wallets that moved something and stood so deep that they might be called paid, at any time. */
+  readonly everPaid = new Set<string>();
   /** Strangers' payments that are not in a block of the best chain. */
   #waiting: Tx[] = [];
   readonly #world: World;
@@ -31,12 +42,18 @@ export class ChainLife {
   readonly #lasting = new Set<string>();
   /** Payments that come back from none. */
   readonly #spentTwice = new Set<string>();
+  /** Receivers that refuse now and may take it on another branch. */
+  readonly #fickle = new Set<string>();
+  /** Fees stay where the last spike took them, as far as the cap allows to pay them. */
+  readonly #staysDear: boolean;
 
   constructor(world: World, fates: DrawnFates) {
     this.#world = world;
     this.#fates = fates;
     this.wallets = new WalletChain(new ModelChain());
     this.wallets.chain.grow(START_BLOCKS);
+    this.adversary = new Adversary(world, fates, this.wallets);
+    this.#staysDear = world.dice.chance(0.5);
     this.#nextBlock();
   }
 
@@ -44,9 +61,15 @@ export class ChainLife {
     return this.wallets.chain;
   }
 
+  /** The highest block that no fork replaces any more. */
+  get finalHeight(): number {
+    return this.chain.head - this.depths.final + 1;
+  }
+
   /** Tops a hot wallet up. It comes back from every fork: the test is not about poverty. */
   fund(wallet: string, units: bigint): void {
     const funds = [pay(wallet, units), payTokens(TOKEN, [wallet, units])];
+    this.adversary.keys.push(wallet);
     for (const { hash } of funds) this.#lasting.add(hash);
     this.#waiting.push(...funds);
   }
@@ -120,11 +143,21 @@ export class ChainLife {
     this.#world.later(BLOCK_MS / 2 + dice.roll(BLOCK_MS), "block", () => {
       this.#nextBlock();
       this.#changeRules();
+      this.adversary.interfere();
       if (this.#fates.strikes("reorg", "chain") && !this.isSplit()) this.#reorganise();
       else this.#mine();
       if (this.#fates.strikes("eviction", "pool")) this.wallets.forget();
+      this.#notePaid();
       this.onBlock();
     });
+  }
+
+  #notePaid(): void {
+    const top = this.chain.head - this.depths.paid + 1;
+    for (let height = Math.max(0, top - DEEP_SPAN); height <= top; height++) {
+      for (const { hash, status, sent, value, logs } of this.chain.at(height)?.txs ?? [])
+        if (sent !== undefined && status === 1 && (value > 0n || logs.length > 0)) this.everPaid.add(hash);
+    }
   }
 
   #mine(): void {
@@ -133,7 +166,7 @@ export class ChainLife {
     const taken = this.#waiting.filter(() => this.#fates.isHealed || dice.chance(0.7));
     this.#waiting = this.#waiting.filter((tx) => !taken.includes(tx));
     if (dice.chance(0.5)) taken.reverse();
-    const { height } = this.wallets.mine(...taken);
+    const { height } = this.adversary.isIdle ? this.chain.mine(taken) : this.wallets.mine(...taken);
     this.#world.note(`block ${height} with ${taken.length} payments`);
   }
 
@@ -142,14 +175,16 @@ export class ChainLife {
     const { wallets } = this;
     const { dice } = this.#world;
     const isDear = wallets.baseFee > GWEI;
-    // Some of it passes soon, some is above every cap and lasts until people begin to ask.
-    if (this.#fates.strikes("feeSpike", "gas")) wallets.baseFee = GWEI * dice.pick([3n, 10n, 40n, 5_000n]);
-    else if (this.#fates.isHealed || (isDear && dice.chance(0.2))) wallets.baseFee = GWEI;
+    if (this.#fates.strikes("feeSpike", "gas")) wallets.baseFee = GWEI * dice.pick(SPIKES);
+    else if (this.#fates.isHealed ? !this.#staysDear || wallets.baseFee > PAYABLE : isDear && dice.chance(0.2))
+      wallets.baseFee = GWEI;
     wallets.silent.clear();
     if (this.#fates.strikes("silentToken", "token")) wallets.silent.add(TOKEN);
     const [waiting] = wallets.pool;
     if (waiting === undefined || !this.#fates.strikes("revert", "receiver")) return;
-    wallets.reverting.add(waiting.data === "0x" ? waiting.to : `0x${waiting.data.slice(34, 74)}`);
+    const receiver = receiverOf(waiting);
+    wallets.reverting.add(receiver);
+    this.#fickle.add(receiver);
   }
 
   /** Payments fall out and come back in another block, in another order, much later, or never. */
@@ -171,19 +206,43 @@ export class ChainLife {
       else if (fate < 0.85) this.#waiting.push(tx);
       else this.#world.note(`${tx.hash.slice(-6)} is gone for good`);
     }
-    this.chain.reorg(depth, ...blocks);
-    if (dice.chance(0.6)) this.#takeBack(gone);
+    this.#relent();
+    this.#replaceTop(depth, blocks, gone);
     this.#world.note(`reorganisation of ${depth} blocks with ${gone.length} transactions`);
     this.#fates.reach.count(`reorganisation ${depth}`);
   }
 
-  /** Pools take back what was signed by our wallets, lowest nonce first. */
-  #takeBack(gone: readonly Tx[]): void {
-    const own = gone.filter(({ sent }) => sent !== undefined);
-    own.sort((a, b) => (a.sent?.nonce ?? 0) - (b.sent?.nonce ?? 0));
-    for (const { hash } of own) {
-      const signed = this.wallets.received.get(hash);
-      if (signed !== undefined) submitQuietly(this.wallets, signed);
+  /** What was refused on one branch may go through on another. */
+  #relent(): void {
+    for (const receiver of this.#fickle) {
+      if (!this.#world.dice.chance(0.6)) continue;
+      this.wallets.reverting.delete(receiver);
+      this.#fickle.delete(receiver);
     }
+  }
+
+  /**
+   * What our wallets had in those blocks is in the pools again, or in none, or in the new blocks, perhaps as
+   * another attempt; lowest nonce first.
+   */
+  #replaceTop(depth: number, blocks: readonly Tx[][], gone: readonly Tx[]): void {
+    const { dice } = this.#world;
+    const own = gone.flatMap(({ hash }) => this.wallets.received.get(hash) ?? []).sort((a, b) => a.nonce - b.nonce);
+    const fate = dice.fraction();
+    this.chain.reorg(depth);
+    for (const txs of blocks) {
+      if (fate < 0.4 && dice.chance(0.5)) this.#mineAgain(own, txs);
+      else this.chain.mine(txs);
+    }
+    if (fate < 0.7) for (const tx of own) submitQuietly(this.wallets, tx);
+  }
+
+  #mineAgain(own: readonly Signed[], others: readonly Tx[]): void {
+    for (const tx of own) {
+      if (tx.nonce < this.wallets.nonceAt(tx.from, this.chain.head)) continue;
+      const isAny = this.#fates.strikes("olderMined", "fork");
+      this.wallets.put((isAny ? this.adversary.anyOf(tx.from, tx.nonce) : null) ?? tx);
+    }
+    this.wallets.mine(...others);
   }
 }

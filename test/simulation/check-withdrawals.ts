@@ -7,6 +7,9 @@ import type { Fail, Rows } from "./check-books.ts";
 import type { Complaints } from "./client.ts";
 import { isTenant, type Service } from "./service.ts";
 
+/** Of one nonce and kind, as `docs/withdrawals.md` says. */
+const MAX_ATTEMPTS = 12;
+
 /** I12: every step is one there is, and begins where the one before it ended. */
 export function checkSteps(rows: Rows, fail: Fail): void {
   const last = new Map<string, WithdrawalState | null>();
@@ -25,7 +28,10 @@ export function checkSteps(rows: Rows, fail: Fail): void {
 
 /** I6, I9: a withdrawal is on the chain once when it is confirmed, and not at all when it was given back. */
 export function checkPayments(life: ChainLife, wallet: string, rows: Rows, fail: Fail): void {
-  const paid = life.wallets.paidBy(wallet).filter(({ success, units }) => success && units > 0n);
+  const { foreign } = life.adversary;
+  const paid = life.wallets
+    .paidBy(wallet)
+    .filter(({ hash, success, units }) => success && units > 0n && !foreign.has(hash));
   const wanted = new Set<string>();
   for (const row of rows("SELECT id, destination, asset, amount_units, state FROM withdrawals")) {
     wanted.add(String(row.destination));
@@ -126,4 +132,55 @@ export function checkConfirmed(rows: Rows, fail: Fail): void {
                        WHERE withdrawal_id = w.id AND reason = 'resolved_by_person')`,
   ))
     fail(`I6 ${id} is confirmed and in no block`);
+}
+
+/** I9: what is given back, or closed, has its nonce used up by a final transaction. Holds in every moment. */
+export function checkReleased(life: ChainLife, rows: Rows, fail: Fail): void {
+  for (const { id, state, nonce } of rows(
+    `SELECT w.id, w.state, s.nonce FROM withdrawals AS w JOIN slots AS s ON s.withdrawal_id = w.id
+     WHERE w.state IN ('failed', 'cancelled', 'rejected') AND s.status = 'open'`,
+  ))
+    fail(`I9 ${id} is ${state}, and its nonce ${nonce} can still be used`);
+  const used = new Map<unknown, number>();
+  for (const { sender, nonce } of rows("SELECT sender, nonce FROM slots WHERE status = 'final'")) {
+    const below = used.get(sender) ?? life.wallets.nonceAt(String(sender), life.finalHeight);
+    used.set(sender, below);
+    if (Number(nonce) >= below) fail(`I9 nonce ${nonce} is closed, and the chain has used up those below ${below}`);
+  }
+}
+
+/** I6: what is confirmed stood on the chain once, as deep as it must. A person may know better. Holds in every moment. */
+export function checkEverPaid(life: ChainLife, rows: Rows, fail: Fail): void {
+  const paid = new Map<string, boolean>();
+  for (const { id, tx_id } of rows(
+    `SELECT w.id, a.tx_id FROM withdrawals AS w
+     JOIN slots AS s ON s.withdrawal_id = w.id
+     JOIN attempts AS a ON a.network = s.network AND a.sender = s.sender AND a.nonce = s.nonce
+     WHERE w.state = 'confirmed'
+       AND NOT EXISTS (SELECT 1 FROM withdrawal_transitions
+                       WHERE withdrawal_id = w.id AND reason = 'resolved_by_person')`,
+  ))
+    paid.set(String(id), paid.get(String(id)) === true || life.everPaid.has(String(tx_id)));
+  for (const [id, isPaid] of paid) if (!isPaid) fail(`I6 ${id} is confirmed, and was never paid`);
+}
+
+/**
+ * What was signed and is still not mined, of wallets that are not stopped. Behind what no miner takes, or what was
+ * replaced as often as it may be and still offers too little, nothing can be mined. @returns the first of them, or null
+ */
+export function unminedNonce(life: ChainLife, rows: Rows): string | null {
+  const barred = new Set<unknown>();
+  for (const { sender, nonce, burn, destination, signed } of rows(
+    `SELECT s.sender, s.nonce, s.burn, w.destination,
+       (SELECT count(*) FROM attempts AS a WHERE a.network = s.network AND a.sender = s.sender AND a.nonce = s.nonce) AS signed
+     FROM slots AS s LEFT JOIN withdrawals AS w ON w.id = s.withdrawal_id
+     JOIN wallets AS h ON h.network = s.network AND h.sender = s.sender
+     WHERE s.status = 'open' AND s.mined_tx_id IS NULL AND h.status != 'stopped'
+     ORDER BY s.sender, s.nonce`,
+  )) {
+    const isCensored = burn === 0 && life.wallets.censored.has(String(destination));
+    if (isCensored || Number(signed) >= MAX_ATTEMPTS) barred.add(sender);
+    if (Number(signed) > 0 && !barred.has(sender)) return `nonce ${nonce} of ${String(sender)}`;
+  }
+  return null;
 }

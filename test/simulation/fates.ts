@@ -38,7 +38,36 @@ export interface Rates {
   readonly deploy: number;
   /** Hours pass in one moment, with nobody at work. */
   readonly clockJump: number;
+  /** No miner takes a payment for a while, or ever. */
+  readonly censored: number;
+  /** For some blocks no miner takes anything of a hot wallet. */
+  readonly idleMiners: number;
+  /** Of everything that was ever signed for a nonce, a miner takes any one. */
+  readonly olderMined: number;
+  /** Somebody else signs with a hot wallet's key. */
+  readonly foreignSpend: number;
+  /** For some blocks all providers do the same to everything that is sent. */
+  readonly sendOutage: number;
+  /** For some blocks a provider lies to whoever looks at a wallet, or is not there at all. */
+  readonly lyingSpell: number;
+  readonly nodeDown: number;
 }
+
+/** Troubles of the withdrawal line that are at their worst together. */
+const PAYOUT_TROUBLES: readonly (keyof Rates)[] = [
+  "reorg",
+  "eviction",
+  "revert",
+  "feeSpike",
+  "ownFork",
+  "censored",
+  "idleMiners",
+  "olderMined",
+  "foreignSpend",
+  "sendOutage",
+  "lyingSpell",
+  "nodeDown",
+];
 
 const MOST: Rates = {
   callLost: 0.06,
@@ -65,16 +94,28 @@ const MOST: Rates = {
   clientAnswerLost: 0.2,
   deploy: 0.2,
   clockJump: 0.4,
+  censored: 0.15,
+  idleMiners: 0.1,
+  olderMined: 0.6,
+  foreignSpend: 0.06,
+  sendOutage: 0.15,
+  lyingSpell: 0.12,
+  nodeDown: 0.08,
 };
 
-/** A tenth of all worlds is calm, a tenth is hell; in the others each trouble is on or off by itself. */
+/**
+ * A tenth of all worlds is calm, a tenth is hell; in the others each trouble is on or off by itself. A fourth of
+ * them is hard on payments.
+ */
 export function drawRates(dice: Dice): Rates {
   const mood = dice.fraction();
+  const isHardOnPayments = dice.chance(0.25);
   const entries = Object.entries(MOST).map(([name, most]) => {
     const strength = dice.fraction();
     const isOn = dice.chance(0.5);
     if (mood < 0.1) return [name, 0];
     if (mood > 0.9) return [name, most];
+    if (isHardOnPayments && PAYOUT_TROUBLES.includes(name as keyof Rates)) return [name, most * (1 + strength) * 0.5];
     return [name, isOn ? most * strength : 0];
   });
   return Object.fromEntries(entries) as unknown as Rates;

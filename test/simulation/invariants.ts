@@ -10,10 +10,12 @@ import { checkClaims, checkDeposits, checkPending } from "./check-deposits.ts";
 import {
   checkApprovals,
   checkConfirmed,
+  checkEverPaid,
   checkIntents,
   checkKeys,
   checkNonces,
   checkPayments,
+  checkReleased,
   checkSteps,
 } from "./check-withdrawals.ts";
 import type { Complaints } from "./client.ts";
@@ -37,7 +39,7 @@ export function checkSend(service: Service, raw: string, complaints: Complaints)
 }
 
 /** What no moment may show. Called as blocks come. */
-export function checkNow({ service, complaints, watches, world }: Town): void {
+export function checkNow({ service, complaints, watches, world, life }: Town): void {
   checkAlarms(service, world.now, (text) => complaints.add(text));
   for (const { disk } of service.objects.filter(isScanner)) {
     const problem = watches.note((sql, ...values) => disk.rows(sql, ...values));
@@ -48,6 +50,8 @@ export function checkNow({ service, complaints, watches, world }: Town): void {
     const rows: Rows = (sql, ...values) => disk.rows(sql, ...values);
     checkReserved(rows, fail);
     checkConfirmed(rows, fail);
+    checkReleased(life, rows, fail);
+    checkEverPaid(life, rows, fail);
     checkPending(service, name.slice("tenant/".length), rows, fail);
   }
 }
@@ -128,12 +132,12 @@ export async function checkAtRest(town: Town): Promise<void> {
   checkBlocks(town);
 }
 
-/** What the chain took for everything a merchant's wallet sent. Wei. */
+/** What the chain took for everything that was signed here for a merchant's wallet. Wei. */
 function feesOf({ life }: Town, { wallet }: Merchant): bigint {
   let fees = 0n;
   for (let height = 0; height <= life.chain.head; height++) {
-    for (const { sent } of life.chain.at(height)?.txs ?? []) {
-      if (sent?.from === wallet) fees += sent.gasUsed * sent.gasPrice;
+    for (const { hash, sent } of life.chain.at(height)?.txs ?? []) {
+      if (sent?.from === wallet && !life.adversary.foreign.has(hash)) fees += sent.gasUsed * sent.gasPrice;
     }
   }
   return fees;

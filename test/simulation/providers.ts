@@ -3,10 +3,20 @@
  * some providers stand behind the head or on another fork for a while.
  */
 
+import { EMPTY_BLOOM } from "../../src/chains/evm/bloom.ts";
 import { type ModelChain, quantity } from "../support/model-chain.ts";
-import { WalletChain, WalletNode } from "../support/wallet-chain.ts";
+import { decodeSigned, type Signed, WalletChain, WalletNode } from "../support/wallet-chain.ts";
 import type { DrawnFates } from "./fates.ts";
 import type { Network, Reply } from "./network.ts";
+import {
+  LIES,
+  type Lie,
+  LONGEST_SPELL,
+  type Outage,
+  READ_FAULTS,
+  SEND_FAULTS,
+  type SendFault,
+} from "./provider-faults.ts";
 import type { World } from "./world/world.ts";
 
 const MAX_LAG = 4;
@@ -14,54 +24,7 @@ const MAX_LAG = 4;
 const MAX_FORK = 3;
 const MAX_FORK_BLOCKS = 4;
 /** The finalized tag stays so far behind: further than any branch is deep. */
-const FINALIZED_BEHIND = 10;
-
-/** What one provider does to one request that is not a send. */
-type ReadFault =
-  | "unreachable"
-  | "silent"
-  | "status_500"
-  | "status_429"
-  | "malformed"
-  | "limit_error"
-  | "null_results"
-  | "cut_lists"
-  | "one_missing"
-  /** Lies about a hot wallet: payments that failed, or a nonce of some time ago. */
-  | "wrong_receipts"
-  | "stale_nonces";
-const READ_FAULTS: readonly ReadFault[] = [
-  "unreachable",
-  "silent",
-  "status_500",
-  "status_429",
-  "malformed",
-  "limit_error",
-  "null_results",
-  "cut_lists",
-  "one_missing",
-  "wrong_receipts",
-  "stale_nonces",
-];
-
-/** What one provider does to one send. */
-type SendFault =
-  | "taken_then_silent"
-  | "taken_then_unreachable"
-  | "taken_then_error"
-  | "not_taken_silent"
-  | "not_taken_hash"
-  | "turned_away_429"
-  | "pool_full";
-const SEND_FAULTS: readonly SendFault[] = [
-  "taken_then_silent",
-  "taken_then_unreachable",
-  "taken_then_error",
-  "not_taken_silent",
-  "not_taken_hash",
-  "turned_away_429",
-  "pool_full",
-];
+export const FINALIZED_BEHIND = 10;
 
 export class Provider {
   readonly node: WalletNode;
@@ -72,6 +35,10 @@ export class Provider {
   readonly #best: ModelChain;
   /** Called with every signed transaction that reaches a provider, before anything becomes of it. */
   onSend: (raw: string) => void = () => {};
+  /** Called with what it says, a little later: whoever listens may pass it on. */
+  onHeard: (tx: Signed) => void = () => {};
+  readonly #outage: Outage;
+  #spell: { readonly kind: Lie | "down"; blocksLeft: number } | null = null;
   #fork: { readonly node: WalletNode; blocksLeft: number } | null = null;
 
   /** @param isTrue false: it may lie and follow branches of its own. Where two do, nobody can be believed */
@@ -80,11 +47,12 @@ export class Provider {
     network: Network,
     fates: DrawnFates,
     wallets: WalletChain,
-    { name, isTrue }: { readonly name: string; readonly isTrue: boolean },
+    { name, isTrue, outage }: { readonly name: string; readonly isTrue: boolean; readonly outage: Outage },
   ) {
     this.node = nodeOf(wallets);
     this.#name = name;
     this.#isTrue = isTrue;
+    this.#outage = outage;
     this.#world = world;
     this.#fates = fates;
     this.#best = wallets.chain;
@@ -101,6 +69,7 @@ export class Provider {
     const { node } = this;
     node.finalized = Math.max(node.finalized ?? 0, this.#best.head - FINALIZED_BEHIND);
     this.#driftApart();
+    this.#changeSpell();
     if (node.lag > 0) node.lag = this.#world.dice.chance(0.5) ? 0 : node.lag - 1;
     else if (this.#fates.strikes("nodeLag", this.#name)) node.lag = this.#world.dice.between(1, MAX_LAG);
     node.lag = Math.min(node.lag, this.#best.head);
@@ -109,6 +78,20 @@ export class Provider {
   heal(): void {
     this.node.lag = 0;
     this.#fork = null;
+    this.#spell = null;
+    this.#outage.fault = null;
+  }
+
+  #changeSpell(): void {
+    const { dice } = this.#world;
+    if (this.#spell !== null) {
+      if (--this.#spell.blocksLeft <= 0) this.#spell = null;
+      return;
+    }
+    const blocksLeft = dice.between(2, LONGEST_SPELL);
+    const lie = dice.pick(LIES);
+    if (!this.#isTrue && this.#fates.strikes("lyingSpell", this.#name)) this.#spell = { kind: lie, blocksLeft };
+    else if (this.#fates.strikes("nodeDown", this.#name)) this.#spell = { kind: "down", blocksLeft };
   }
 
   #driftApart(): void {
@@ -139,8 +122,15 @@ export class Provider {
     const raw = /"eth_sendRawTransaction","params":\["(0x[0-9a-f]+)"/.exec(body)?.[1];
     if (raw !== undefined) {
       this.onSend(raw);
-      return this.#fates.strikes("sendFault", this.#name) ? this.#mistreatSend(body) : this.#honest(body);
+      this.onHeard(await decodeSigned(raw));
+      if (this.#outage.fault !== null) return this.#mistreatSend(body, this.#outage.fault);
+      if (this.#spell?.kind === "down") return { kind: "unreachable" };
+      return this.#fates.strikes("sendFault", this.#name)
+        ? this.#mistreatSend(body, this.#world.dice.pick(SEND_FAULTS))
+        : this.#honest(body);
     }
+    if (this.#spell?.kind === "down") return { kind: "unreachable" };
+    if (this.#spell !== null) return this.#lie(body, this.#spell.kind);
     return this.#fates.strikes("nodeFault", this.#name) ? this.#mistreat(body) : this.#honest(body);
   }
 
@@ -153,8 +143,7 @@ export class Provider {
     return { kind: "answer", status: 200, body: await (await this.#shown(body).answer(body)).text() };
   }
 
-  async #mistreatSend(body: string): Promise<Reply> {
-    const fault = this.#world.dice.pick(SEND_FAULTS);
+  async #mistreatSend(body: string, fault: SendFault): Promise<Reply> {
     this.#fates.reach.count(`send ${fault}`);
     this.#world.note(`${this.#name} ${fault}`);
     switch (fault) {
@@ -171,6 +160,8 @@ export class Provider {
         return { kind: "silent" };
       case "not_taken_hash":
         return this.#forgetful(body);
+      case "not_taken_nonce_too_low":
+        return this.#rpcError(body, -32000, "nonce too low");
       case "turned_away_429":
         return { kind: "answer", status: 429, body: "slow down" };
       case "pool_full":
@@ -208,13 +199,35 @@ export class Provider {
         return this.#changed(body, (result) => (Array.isArray(result) ? result.slice(0, -1) : result));
       case "one_missing":
         return this.#withoutOne(body);
+      default:
+        return this.#lie(body, fault);
+    }
+  }
+
+  #lie(body: string, lie: Lie): Promise<Reply> {
+    switch (lie) {
       case "wrong_receipts":
         return this.#lied(body, "eth_getTransactionReceipt", (result) => {
           return isReceipt(result) ? { ...result, status: result.status === "0x1" ? "0x0" : "0x1" } : result;
         });
+      case "invented_receipts":
+        return this.#lied(body, "eth_getTransactionReceipt", (result, hash) => result ?? this.#invented(hash));
       case "stale_nonces":
         return this.#lied(body, "eth_getTransactionCount", (result) => quantity(Math.max(0, Number(result) - 2)));
+      case "early_nonces":
+        return this.#lied(body, "eth_getTransactionCount", (result) => quantity(Number(result) + 2));
     }
+  }
+
+  /** In a block that there is, as deep as anybody could wish. */
+  #invented(transactionHash: unknown): object | null {
+    const { head } = this.#best;
+    const block = this.#best.at(Math.max(0, head - FINALIZED_BEHIND - MAX_LAG));
+    if (block === undefined) return null;
+    const place = { blockHash: block.hash, blockNumber: quantity(block.height), transactionIndex: "0x0" };
+    const gas = { cumulativeGasUsed: "0x5208", gasUsed: "0x5208", effectiveGasPrice: "0x1" };
+    const status = this.#world.dice.chance(0.5) ? "0x1" : "0x0";
+    return { ...place, ...gas, transactionHash, type: "0x2", status, logsBloom: EMPTY_BLOOM, logs: [] };
   }
 
   /** One of the results is another than the provider's honest one. */
@@ -226,14 +239,14 @@ export class Provider {
   }
 
   /** Every answer to one method is changed, where a wallet is looked at. */
-  async #lied(body: string, method: string, change: (result: unknown) => unknown): Promise<Reply> {
+  async #lied(body: string, method: string, change: (result: unknown, about: unknown) => unknown): Promise<Reply> {
     const answers = await this.#answers(body);
-    const calls = [JSON.parse(body)].flat() as { id: number; method: string }[];
+    const calls = [JSON.parse(body)].flat() as { id: number; method: string; params: unknown[] }[];
     if (this.#isTrue || !calls.some((call) => call.method === "eth_getTransactionCount"))
       return this.#reply(body, answers);
     for (const answer of answers) {
-      const asked = calls.find(({ id }) => id === answer.id)?.method;
-      if (asked === method && "result" in answer) answer.result = change(answer.result);
+      const asked = calls.find(({ id }) => id === answer.id);
+      if (asked?.method === method && "result" in answer) answer.result = change(answer.result, asked.params[0]);
     }
     return this.#reply(body, answers);
   }

@@ -6,6 +6,7 @@
 import { resetFresh } from "../support/model-chain.ts";
 import { ChainLife, TOKEN } from "./chain-life.ts";
 import { keyOf, paymentsOf, Watches } from "./check-deposits.ts";
+import { unminedNonce } from "./check-withdrawals.ts";
 import { Complaints } from "./client.ts";
 import { countReached, statesOf } from "./count-reach.ts";
 import { DrawnFates, drawRates, type Rates, Reach } from "./fates.ts";
@@ -13,7 +14,8 @@ import { checkAtRest, checkNow, checkSend, nextDelivery, whatIsLeft, whatIsUndec
 import { Merchant } from "./merchants.ts";
 import { Network } from "./network.ts";
 import type { Wish } from "./payouts.ts";
-import { Provider } from "./providers.ts";
+import { Outage } from "./provider-faults.ts";
+import { FINALIZED_BEHIND, Provider } from "./providers.ts";
 import { readAgain } from "./read-again.ts";
 import { REORG_WINDOW } from "./receiver.ts";
 import { Service } from "./service.ts";
@@ -41,12 +43,13 @@ const NETWORK = {
   poll_ms: 2_000,
   confirmations: 3,
   reorg_window: REORG_WINDOW,
-  replace_after_blocks: 4,
-  withdrawal_deadline_s: 30,
 };
 const PROVIDERS = ["node-0.test", "node-1.test"];
 const MOST_EVENTS_TO_REST = 60_000;
 const REST_LOOK_MS = 20_000;
+/** Bytes are sent again every half minute, and a gap is filled after a minute. */
+const PAID_LOOK_MS = 10_000;
+const MOST_PAID_LOOKS = 24;
 
 export async function simulate({ seed, events }: RunSettings): Promise<RunResult> {
   resetFresh();
@@ -57,23 +60,37 @@ export async function simulate({ seed, events }: RunSettings): Promise<RunResult
   const network = new Network(world, fates);
   const complaints = new Complaints();
   const life = new ChainLife(world, fates);
+  const outage = new Outage();
   const providers = PROVIDERS.map(
-    (name, i) => new Provider(world, network, fates, life.wallets, { name, isTrue: i === 0 }),
+    (name, i) => new Provider(world, network, fates, life.wallets, { name, isTrue: i === 0, outage }),
   );
   const rpc = { RPC_LOCAL: PROVIDERS.map((name) => `http://${name}`).join(",") };
   // One chain in three has a finality of its own.
   const finality = world.dice.chance(0.3) ? "tag" : "depth";
-  const networks = JSON.stringify({ local: { ...NETWORK, finality } });
+  // A block is final when it stands so many below the head; its own depth is one more.
+  life.depths.final = (finality === "tag" ? FINALIZED_BEHIND : REORG_WINDOW) + 1;
+  life.depths.paid = finality === "tag" ? life.depths.final : NETWORK.confirmations;
+  const settings = {
+    ...NETWORK,
+    finality,
+    replace_after_blocks: world.dice.pick([2, 4]),
+    withdrawal_deadline_s: world.dice.pick([10, 30, 90]),
+  };
+  const networks = JSON.stringify({ local: settings });
   // Where no alarm is ever forgotten nothing needs cron; where nothing fails at all, least of all.
   const isCalm = Object.values(rates).every((rate) => rate === 0);
   const isCronAway = world.dice.chance(0.5) || isCalm;
   const service = new Service(world, fates, { networks, rpc, hasCron: rates.alarmLost > 0 || !isCronAway });
   const merchants = ["one", "two"].map((name) => new Merchant(world, service, fates, network, complaints, life, name));
-  for (const provider of providers) provider.onSend = (raw) => checkSend(service, raw, complaints);
+  for (const provider of providers) {
+    provider.onSend = (raw) => checkSend(service, raw, complaints);
+    provider.onHeard = (tx) => life.adversary.hear(tx);
+  }
   const people = { merchants, providers, complaints, foreign: new Set<string>(), watches: new Watches() };
   const town: Town = { world, service, fates, life, ...people };
   life.isSplit = () => providers.some(({ isForked }) => isForked);
   life.onBlock = () => {
+    outage.drift(world, fates);
     for (const provider of providers) provider.drift();
     checkNow(town);
   };
@@ -258,6 +275,7 @@ function pay({ world, life, service, foreign }: Town): void {
 /** Waits until nothing is left to do. People decide what waits for them. */
 async function comeToRest(town: Town): Promise<void> {
   const { world, merchants, service, life } = town;
+  await paysByItself(town);
   for (let looks = 0; looks < 200; looks++) {
     await world.sleep(REST_LOOK_MS);
     for (const merchant of merchants) {
@@ -274,6 +292,18 @@ async function comeToRest(town: Town): Promise<void> {
   const left = whatIsLeft(service, life.chain.head);
   if (left !== null) throw new Error(`something is never done: ${left}`);
   for (const { keys } of merchants) await keys.tryRevoked();
+}
+
+/** Nobody is needed for what was signed to be mined, once everything works. */
+async function paysByItself({ world, merchants, service, life, complaints }: Town): Promise<void> {
+  const left = () =>
+    merchants
+      .map(({ id }) => service.object("tenant", id).disk)
+      .map((disk) => unminedNonce(life, (sql, ...values) => disk.rows(sql, ...values)))
+      .find((nonce) => nonce !== null);
+  for (let looks = 0; left() !== undefined && looks < MOST_PAID_LOOKS; looks++) await world.sleep(PAID_LOOK_MS);
+  const nonce = left();
+  if (nonce !== undefined) complaints.add(`what was signed never came to rest in a block: ${nonce}`);
 }
 
 /** What an account owes keeps what it has asked for from being paid. */

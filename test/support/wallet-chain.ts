@@ -65,6 +65,8 @@ export class WalletChain {
   readonly reverting = new Set<string>();
   /** Tokens whose transfer says success and moves nothing. */
   readonly silent = new Set<string>();
+  /** Receivers whose payments no miner takes, whatever they offer. */
+  readonly censored = new Set<string>();
   /** Every transaction that ever came to any node, by hash. */
   readonly received = new Map<string, Signed>();
   readonly #pool = new Map<string, Signed>();
@@ -96,6 +98,12 @@ export class WalletChain {
     return tx.hash;
   }
 
+  /** What a miner takes of its own will, whatever the pools hold or ask. */
+  put(tx: Signed): void {
+    this.received.set(tx.hash, tx);
+    this.#pool.set(placeOf(tx), tx);
+  }
+
   /** The pools forget a transaction, or all of them. */
   forget(hash?: string): void {
     for (const [place, tx] of this.#pool) if (hash === undefined || tx.hash === hash) this.#pool.delete(place);
@@ -107,7 +115,7 @@ export class WalletChain {
     for (const from of new Set(this.pool.map((tx) => tx.from))) {
       for (let nonce = this.nonceAt(from, this.chain.head); ; nonce++) {
         const tx = this.#pool.get(placeOf({ from, nonce }));
-        if (tx === undefined || tx.maxFee < this.baseFee + 1n) break;
+        if (tx === undefined || tx.maxFee < this.baseFee + 1n || this.censored.has(receiverOf(tx))) break;
         txs.push(this.#executed(tx));
         this.#pool.delete(placeOf(tx));
       }
@@ -191,7 +199,7 @@ export class WalletChain {
   #executed(tx: Signed): Tx {
     const { hash, from, to, value, nonce } = tx;
     const isToken = tx.data.startsWith(TRANSFER);
-    const receiver = isToken ? `0x${tx.data.slice(34, 74)}` : to;
+    const receiver = receiverOf(tx);
     const units = isToken ? BigInt(`0x${tx.data.slice(74)}`) : 0n;
     const isShort = isToken && this.tokens(to, from, this.chain.head) < units;
     const status = this.reverting.has(to) || this.reverting.has(receiver) || isShort ? 0 : 1;
@@ -202,6 +210,11 @@ export class WalletChain {
     const sent = { from, nonce, gasUsed: isToken ? TOKEN_GAS : PLAIN_GAS, gasPrice };
     return { hash, to, value, logs, status, calls: [], sent };
   }
+}
+
+/** Whom a transaction pays: the token's receiver, or its own. */
+export function receiverOf({ to, data }: Pick<Signed, "to" | "data">): string {
+  return data.startsWith(TRANSFER) ? `0x${data.slice(34, 74)}` : to;
 }
 
 function placeOf({ from, nonce }: Pick<Signed, "from" | "nonce">): string {

@@ -11,24 +11,33 @@ const BY_HAND = "src/objects/tenant/withdrawals/by-hand.ts";
 export const withdrawalLine: readonly Mutant[] = [
   {
     name: "latest-for-finalized",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: "src/chains/evm/wallet-look.ts",
     find: "return Math.max(-1, head.height - reorgWindow);",
     replace: "return Math.max(-1, head.height - 0 * reorgWindow);",
   },
   {
     name: "latest-for-the-finalized-tag",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: "src/chains/evm/wallet-look.ts",
     find: 'if (network.finality === "tag") calls.push(blockCall("finalized"));',
     replace: 'if (network.finality === "tag") calls.push(blockCall("latest"));',
   },
   {
+    // Alone it is refused by the slot's own key: the nonce is then taken once the pools have it again.
     name: "nonce-from-pending",
-    breaks: ["I6", "rest"],
+    breaks: ["I9", "I6", "I7", "rest"],
     file: ALLOCATE,
     find: "openGap(payer, look) ?? Math.max(walletOf(payer).nextNonce, look.nonceLatest)",
     replace: "openGap(payer, look) ?? look.noncePending",
+    also: [
+      {
+        file: "src/store/tenant/slot-store.ts",
+        find: "db.insert(slots).values(row).run();",
+        replace:
+          "db.insert(slots)\n    .values(row)\n    .onConflictDoUpdate({ target: [slots.network, slots.sender, slots.nonce], set: row })\n    .run();",
+      },
+    ],
   },
   {
     name: "nonce-not-claimed",
@@ -68,7 +77,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "replacement-stored-in-its-place",
-    breaks: ["I6", "I8", "rest"],
+    breaks: ["I6", "I8", "I9", "rest"],
     file: SIGN,
     find: "insertAttempt(c.db, {\n      network",
     replace:
@@ -104,7 +113,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "release-at-the-deadline",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: FOLLOW,
     find: 'commit.move(row, { to: "manual_review", reason: "deadline"',
     replace:
@@ -112,7 +121,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "release-on-an-unknown-answer",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: SEND,
     find: 'case "setup_fault":\n      stopWallet',
     replace: `case "unknown":
@@ -123,7 +132,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "release-on-nonce-too-low",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: SEND,
     find: 'case "setup_fault":\n      stopWallet',
     replace: `case "nonce_consumed":
@@ -134,14 +143,14 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "release-on-a-persons-word",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: BY_HAND,
     find: 'if (open === null) return moves(row, { to: "failed"',
     replace: 'if (open === null || open.minedTxId === null) return moves(row, { to: "failed"',
   },
   {
     name: "release-on-a-reverted-block-not-final",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: FOLLOW,
     find: "} else if (isFinal) {",
     replace: "} else {",
@@ -169,7 +178,7 @@ export const withdrawalLine: readonly Mutant[] = [
   },
   {
     name: "quorum-of-one",
-    breaks: ["I6"],
+    breaks: ["I9", "I6"],
     file: "src/core/wallet-look.ts",
     find: "return Math.min(providers, Math.max(2, Math.floor(providers / 2) + 1));",
     replace: "return Math.min(providers, 1);",
