@@ -87,6 +87,7 @@ export class ChainLife {
     if (depth === null || this.isSplit()) return false;
     this.#spentTwice.add(hash);
     this.#reorganise(depth);
+    this.#notePaid();
     this.onBlock();
     return true;
   }
@@ -94,7 +95,10 @@ export class ChainLife {
   /** Many blocks at once, as they are there when nobody has looked for a while. */
   leap(blocks: number): void {
     if (this.isSplit()) return;
-    for (let i = 0; i < blocks; i++) this.#mine();
+    for (let i = 0; i < blocks; i++) {
+      this.#mine();
+      this.#notePaid();
+    }
     this.onBlock();
   }
 

@@ -425,6 +425,22 @@ describe("watches", () => {
     await checkBooks(other);
   });
 
+  it("a watch that was given back before it began leaves its place to the next owner", async () => {
+    await merchant.watch(newAddress());
+    await poll();
+    chain.grow(100);
+    const start_height = chain.head;
+    // What is asked for lies further above what was read than an ended watch counts.
+    const { id } = await merchant.watch(address, { start_height });
+    expect((await merchant.call("DELETE", `/v1/addresses/${id}`)).status).toBe(204);
+    const other = await Merchant.signUp();
+    expect((await other.watch(address, { start_height })).watched_from).toBe(start_height);
+    await mineAndPoll([pay(address, 1n)], [], []);
+    expect((await other.deposit()).amount_units).toBe("1");
+    expect(await merchant.deposits()).toEqual([]);
+    await checkBooks(other);
+  });
+
   it("a payment that a reorganisation moves over the boundary of two owners stays with the first", async () => {
     const { id } = await merchant.watch(address);
     await poll();

@@ -9,6 +9,7 @@ import { type Outcome, refuse } from "../../core/refusal.ts";
 import { countJobsOf, insertJob, unreadFrom } from "../../store/scanner/job-store.ts";
 import { countUp } from "../../store/scanner/state-store.ts";
 import {
+  deleteWatch,
   insertToken,
   insertWatch,
   intervalsOf,
@@ -93,7 +94,11 @@ export function unwatch(s: Pick<ScannerContext, "db" | "network">, tenantId: str
   const intervals = intervalsOf(s.db, new Set([address])).get(address) ?? [];
   const open = intervals.find((row) => row.untilHeight === null && row.tenant === mark.n);
   // A past that is still being read stays to be read: it was this tenant's, and the watch may be taken back.
-  if (open !== undefined) setUntil(s.db, address, open.fromHeight, scannedTo + s.network.reorgWindow);
+  if (open === undefined) return;
+  const until = scannedTo + s.network.reorgWindow;
+  // One that was to begin above that never counted, and its place may be taken.
+  if (until < open.fromHeight) deleteWatch(s.db, address, open.fromHeight);
+  else setUntil(s.db, address, open.fromHeight, until);
 }
 
 /** Up to where each of a tenant's addresses was read without a gap. */

@@ -123,6 +123,12 @@ export function insertWatch(db: ScannerDb, row: WatchRow): void {
   db.insert(addresses).values(row).run();
 }
 
+export function deleteWatch(db: ScannerDb, address: string, fromHeight: number): void {
+  db.delete(addresses)
+    .where(and(eq(addresses.address, address), eq(addresses.fromHeight, fromHeight)))
+    .run();
+}
+
 export function setUntil(db: ScannerDb, address: string, fromHeight: number, untilHeight: number | null): void {
   db.update(addresses)
     .set({ untilHeight })
