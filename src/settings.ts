@@ -107,7 +107,8 @@ function parse(env: SettingsSource): Settings {
     OPERATOR_TOKEN: operatorToken,
     WALLET_SEED: walletSeed,
   })) {
-    if (rootKeys.some(({ bytes }) => isSameSecret(bytes, other))) problems.push(`SECRETS_KEY: must differ from ${name}`);
+    if (rootKeys.some(({ bytes }) => isSameSecret(bytes, other)))
+      problems.push(`SECRETS_KEY: must differ from ${name}`);
   }
   const allowLocalWebhooks = flag(env.ALLOW_LOCAL_WEBHOOKS, "ALLOW_LOCAL_WEBHOOKS", problems);
   const knownNetworks = allNetworks(env.NETWORKS, problems);

@@ -70,7 +70,8 @@ export class SecretBox {
     const { keyVersion, text } = stored;
     if (keyVersion === null) return text;
     const root = this.#rootKeys().find(({ version }) => version === keyVersion);
-    if (root === undefined) throw new SecretFault(`SECRETS_KEY has no version ${keyVersion}, under which this is sealed`);
+    if (root === undefined)
+      throw new SecretFault(`SECRETS_KEY has no version ${keyVersion}, under which this is sealed`);
     const key = await this.#keyFor(root, owner.kind);
     try {
       const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
@@ -78,7 +79,9 @@ export class SecretBox {
       const algorithm = { name: "AES-GCM", iv, additionalData: boundTo(owner) };
       return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, bytes.subarray(NONCE_BYTES)));
     } catch {
-      throw new SecretFault(`a ${owner.kind} does not open under version ${keyVersion}: it is damaged or another owner's`);
+      throw new SecretFault(
+        `a ${owner.kind} does not open under version ${keyVersion}: it is damaged or another owner's`,
+      );
     }
   }
 

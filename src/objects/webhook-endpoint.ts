@@ -15,14 +15,7 @@ import { decodeCursor, toPage } from "../store/cursor.ts";
 import { disableEndpoint, type EndpointRow, enableEndpoint } from "../store/endpoint/config.ts";
 import { deliveryView, entriesAt, listDeliveries, type StatusFilter } from "../store/endpoint/history.ts";
 import * as queue from "../store/endpoint/queue.ts";
-import type {
-  EndpointApi,
-  EndpointConfig,
-  EndpointKeyMade,
-  EndpointState,
-  PageRequest,
-  QueuedEvent,
-} from "./api.ts";
+import type { EndpointApi, EndpointConfig, EndpointKeyMade, EndpointState, PageRequest, QueuedEvent } from "./api.ts";
 import { EndpointBase } from "./endpoint/base.ts";
 import { configureEndpoint, keyOfRotation, rotateEndpointKey } from "./endpoint/configure.ts";
 
@@ -48,9 +41,7 @@ export class WebhookEndpoint extends EndpointBase implements EndpointApi {
     const made = await this.keys.mint(endpoint.signature, endpoint);
     this.configured();
     const now = this.clock();
-    const row = this.storage.transactionSync(() =>
-      rotateEndpointKey(this.db, made.row, overlapS, requestId, now),
-    );
+    const row = this.storage.transactionSync(() => rotateEndpointKey(this.db, made.row, overlapS, requestId, now));
     this.advance();
     // The same request was under way twice: the key of the one that came first is the key of both.
     const secret = row === made.row ? made.secret : await this.keys.shown(row, endpoint);

@@ -19,11 +19,14 @@ export const NewEndpointBody = z
     url: Url,
     events: Events.default(null),
     description: Description.default(null),
-    signature: z.enum(SIGNATURE_SCHEMES).default("v1").openapi({
-      description:
-        "How deliveries are signed, for good (Standard Webhooks 1.0.0). v1: HMAC-SHA256 with a secret that you keep. " +
-        "v1a: Ed25519; you verify with public_key and have no secret to keep.",
-    }),
+    signature: z
+      .enum(SIGNATURE_SCHEMES)
+      .default("v1")
+      .openapi({
+        description:
+          "How deliveries are signed, for good (Standard Webhooks 1.0.0). v1: HMAC-SHA256 with a secret that you keep. " +
+          "v1a: Ed25519; you verify with public_key and have no secret to keep.",
+      }),
   })
   .openapi("NewWebhookEndpoint");
 
@@ -59,12 +62,15 @@ export const Endpoint = z
     signature: z.enum(SIGNATURE_SCHEMES).openapi({
       description: "v1: HMAC-SHA256 with the secret. v1a: Ed25519, verified with public_key.",
     }),
-    public_key: z.string().nullable().openapi({
-      description:
-        "With v1a: whpk_ and the 32 bytes of the newest public key in base64. After a rotation the one before it " +
-        "still verifies the second signature until the overlap ends. null with v1.",
-      example: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
-    }),
+    public_key: z
+      .string()
+      .nullable()
+      .openapi({
+        description:
+          "With v1a: whpk_ and the 32 bytes of the newest public key in base64. After a rotation the one before it " +
+          "still verifies the second signature until the overlap ends. null with v1.",
+        example: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+      }),
     api_version: z.string().openapi({
       description: "The version that the bodies of its events have: the newest one when the endpoint was created.",
       example: "2026-11-01",
@@ -72,11 +78,14 @@ export const Endpoint = z
     status: z.enum(["enabled", "disabled"]).openapi({
       description: "disabled: nothing is sent, nothing is lost. Events wait until it is enabled.",
     }),
-    disabled_reason: z.enum(["gone", "failing", "by_request"]).nullable().openapi({
-      description:
-        "gone: it answered 410. failing: for five days every attempt failed. by_request: you disabled it. " +
-        "Each time is an endpoint.disabled event.",
-    }),
+    disabled_reason: z
+      .enum(["gone", "failing", "by_request"])
+      .nullable()
+      .openapi({
+        description:
+          "gone: it answered 410. failing: for five days every attempt failed. by_request: you disabled it. " +
+          "Each time is an endpoint.disabled event.",
+      }),
     disabled_at: Time.nullable(),
     created_at: Time,
     secret: maybe(z.string()).openapi({

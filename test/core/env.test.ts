@@ -204,10 +204,7 @@ describe("SECRETS_KEY", () => {
     [`1:${of(Buffer.concat([HALF, HALF]))}`, `key 1 of 1 follows a pattern${advice}`],
     [`1:${ROOT},1:${other}`, "key 2 of 2 has the version of an earlier one"],
     [`1:${ROOT},2:${ROOT}`, "key 2 of 2 is an earlier one's key again"],
-    [
-      Array.from({ length: 9 }, (_, i) => `${i}:${of(randomBytes(32))}`).join(),
-      "expected at most 8 keys, got 9",
-    ],
+    [Array.from({ length: 9 }, (_, i) => `${i}:${of(randomBytes(32))}`).join(), "expected at most 8 keys, got 9"],
   ])("%j is refused", (value, problem) => {
     expect(problems({ ...GOOD, SECRETS_KEY: value })).toEqual([`SECRETS_KEY: ${problem}`]);
   });

@@ -14,11 +14,7 @@ const AWKWARD = '{"z":"\\u001B\u2028","n":1.0,"two":  "spaces","a":"\u00e9\u{1F6
 
 const keysOf = (secrets: readonly string[]) => secrets.map((secret) => ({ scheme: "v1" as const, secret }));
 
-async function headers(
-  secrets: readonly string[],
-  body: string,
-  timestampS = nowS(),
-): Promise<Record<string, string>> {
+async function headers(secrets: readonly string[], body: string, timestampS = nowS()): Promise<Record<string, string>> {
   const signature = await signatureHeader(keysOf(secrets), { id: "evt_1", timestampS, body: bytes(body) });
   return { "webhook-id": "evt_1", "webhook-timestamp": String(timestampS), "webhook-signature": signature };
 }
@@ -32,7 +28,11 @@ describe("signatures (Standard Webhooks 1.0.0)", () => {
   it("are byte for byte those of the reference library", async () => {
     const secret = secretOf(9);
     const at = new Date(1_700_000_000_000);
-    const ours = await signatureHeader(keysOf([secret]), { id: "evt_1", timestampS: 1_700_000_000, body: bytes(AWKWARD) });
+    const ours = await signatureHeader(keysOf([secret]), {
+      id: "evt_1",
+      timestampS: 1_700_000_000,
+      body: bytes(AWKWARD),
+    });
     expect(ours).toBe(new Webhook(secret).sign("evt_1", at, AWKWARD));
   });
 

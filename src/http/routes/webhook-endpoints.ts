@@ -118,7 +118,8 @@ const disableEndpoint = createRoute({
   operationId: "disableWebhookEndpoint",
   tags,
   summary: "Stop delivering for now",
-  description: "Events wait until the endpoint is enabled; none is lost. Disabling a disabled endpoint changes nothing.",
+  description:
+    "Events wait until the endpoint is enabled; none is lost. Disabling a disabled endpoint changes nothing.",
   ...keyedAction,
   request: { query: NoQuery, params: idOf("we"), body: optionalBody(NoFields) },
   responses: { 200: json(Endpoint, "The endpoint"), ...actOnOne },

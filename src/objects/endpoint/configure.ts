@@ -12,12 +12,7 @@ import type { EndpointConfig } from "../api.ts";
  * @param key made for this call; null: there was an endpoint when it began
  * @returns whether it was the first configuration, which took the key
  */
-export function configureEndpoint(
-  db: EndpointDb,
-  target: EndpointConfig,
-  key: NewKeyRow | null,
-  now: number,
-): boolean {
+export function configureEndpoint(db: EndpointDb, target: EndpointConfig, key: NewKeyRow | null, now: number): boolean {
   const { tenantId, endpointId, url, apiVersion, signature } = target;
   const known = readEndpoint(db);
   if (known === null) {

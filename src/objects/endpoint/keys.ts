@@ -69,9 +69,7 @@ export class EndpointKeys {
   async #use(row: KeyRow, owner: KeyOwner, reseal: (row: KeyRow, sealed: SealedSecret) => void): Promise<SigningKey> {
     const secret = await this.#open(row, owner);
     if (!this.#box.isCurrent(row)) reseal(row, await this.#box.seal(secret, boundTo(owner, row.publicKey)));
-    return row.publicKey === null
-      ? { scheme: "v1", secret }
-      : { scheme: "v1a", key: await importPrivateKey(secret) };
+    return row.publicKey === null ? { scheme: "v1", secret } : { scheme: "v1a", key: await importPrivateKey(secret) };
   }
 
   #open(row: NewKeyRow, owner: KeyOwner): Promise<string> {

@@ -20,7 +20,14 @@ export function signerOf(c: TenantContext, tenantId: string, network: string): S
   const choice = row === undefined ? "derived" : JSON.stringify([row.url, row.address, row.token, row.keyVersion]);
   const known = c.payers.signers.get(network);
   if (known?.choice === choice) return known.signer;
-  const signer = row === undefined ? derivedSigner(c, tenantId, network) : remote(c, row, once(() => tokenOf(c, tenantId, row)));
+  const signer =
+    row === undefined
+      ? derivedSigner(c, tenantId, network)
+      : remote(
+          c,
+          row,
+          once(() => tokenOf(c, tenantId, row)),
+        );
   c.payers.signers.set(network, { choice, signer });
   return signer;
 }
