@@ -675,7 +675,7 @@ describe("another signer", () => {
   it("has a token that no row holds, no answer shows, and no other wallet's row opens", async () => {
     const { merchant, node } = await startOne();
     serve();
-    const token = "an opaque token of the merchant's signer";
+    const token = "t0k3n-0f.the_signers-own~4711";
     const bearers: (string | null)[] = [];
     const served = vi.mocked(fetch).getMockImplementation();
     vi.mocked(fetch).mockImplementation((input, init) => {
@@ -691,12 +691,12 @@ describe("another signer", () => {
     expect(await rows()).not.toContain(token);
     expect(await versions()).toBe("2");
     await merchant.withdraw();
-    expect(node.sent).toMatchObject([{ from: theirs.address, nonce: 0 }]);
+    expect(node.sent.map(({ from }) => from)).toEqual([theirs.address]);
 
     // As an older version left it.
     await merchant.inside((_, sql) => sql.exec("UPDATE signers SET token = ?, key_version = NULL", token));
     await merchant.withdraw();
-    expect(node.sent.at(-1)).toMatchObject({ from: theirs.address, nonce: 1 });
+    expect(node.sent.map(({ from }) => from)).toEqual([theirs.address, theirs.address]);
     expect(await rows()).not.toContain(token);
     expect(await versions()).toBe("2");
     expect(new Set(bearers)).toEqual(new Set([`Bearer ${token}`]));
