@@ -838,15 +838,20 @@ describe("secrets at rest", () => {
   it("are nowhere in storage, neither the first nor one that replaced it", async () => {
     const endpoint = await Endpoint.open();
     const fresh = await endpoint.rotate(3_600, "req_1");
+    const check = async () => {
+      const stored = await raw(endpoint);
+      expect(stored).toContain(endpoint.id);
+      for (const secret of [endpoint.secret, fresh]) {
+        expect(plain(secret)).toHaveLength(44);
+        expect(stored).not.toContain(plain(secret));
+        expect(stored).not.toContain(Buffer.from(plain(secret), "base64").toString("hex"));
+      }
+    };
+    // Before they are used, and after.
+    await check();
     await endpoint.enqueue(events("a", 1));
     await endpoint.quiet();
-    const stored = await raw(endpoint);
-    expect(stored).toContain(endpoint.id);
-    for (const secret of [endpoint.secret, fresh]) {
-      expect(plain(secret)).toHaveLength(44);
-      expect(stored).not.toContain(plain(secret));
-      expect(stored).not.toContain(Buffer.from(plain(secret), "base64").toString("hex"));
-    }
+    await check();
     expect((await rows(endpoint)).map((row) => row.key_version)).toEqual(["2", "2"]);
   });
 
