@@ -51,6 +51,8 @@ export default defineConfig({
                 KEY_PEPPER: "a pepper for tests alone, 40 characters.",
                 OPERATOR_TOKEN: "an operator token for tests alone, 46 signs...",
                 WALLET_SEED: "5c1d0f9a7be3428665b0a4c7d9e8f162b347a8b9c0d1e2f3a4f60718293a4b5d",
+                SECRETS_KEY:
+                  "2:sr9KEZbX+EZIPlA36BeBm/sPf/EvLz88/bac7gdJUXM=,1:AHQFc9VYm1aVbTSYvBqMxGGLxJ7liC+ODqgXdtAvEMI=",
                 RPC_LOCAL: "http://127.0.0.1:1",
                 ALLOW_LOCAL_WEBHOOKS: "true",
                 // "1": every crash point and every pair of them is played.

@@ -57,17 +57,27 @@ export async function openDataFolder(path) {
 }
 
 /**
- * A secret of this folder: the one given, or one made once and kept.
+ * A secret of this folder: the one given, or one made once and kept. A folder from before there was such a secret
+ * gets one.
  * @param {string | undefined} given from the environment; never written to disk
  */
-export function secretOf(folder, name, given) {
+export function secretOf(folder, name, given, make = randomHex) {
   if (given) return given;
   const path = join(folder, name);
   const kept = readIfThere(path)?.toString("utf8").trim();
   if (kept) return kept;
-  const secret = randomBytes(SECRET_BYTES).toString("hex");
+  const secret = make();
   writeWhole(path, `${secret}\n`);
   return secret;
+}
+
+function randomHex() {
+  return randomBytes(SECRET_BYTES).toString("hex");
+}
+
+/** A first root key in the form of `SECRETS_KEY`. */
+export function firstRootKey() {
+  return `1:${randomBytes(SECRET_BYTES).toString("base64")}`;
 }
 
 /** Replaces a file so that also after a power cut it is the old one or the new one. Mode 600. */

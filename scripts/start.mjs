@@ -8,7 +8,7 @@
 
 import { join, resolve } from "node:path";
 import { askedToEnd } from "./asked-to-end.mjs";
-import { endLeftovers, openDataFolder, secretOf } from "./data-folder.mjs";
+import { endLeftovers, firstRootKey, openDataFolder, secretOf } from "./data-folder.mjs";
 import { ensureInstalled, PROJECT, Stop } from "./install.mjs";
 import { startLocalChain } from "./local-chain.mjs";
 import { probePort } from "./ports.mjs";
@@ -90,6 +90,7 @@ function bindingsOf(given, folder, chain) {
     KEY_PEPPER: secretOf(folder.path, "key-pepper", given.KEY_PEPPER),
     OPERATOR_TOKEN: secretOf(folder.path, "operator-token", given.OPERATOR_TOKEN),
     WALLET_SEED: secretOf(folder.path, "wallet-seed", given.WALLET_SEED),
+    SECRETS_KEY: secretOf(folder.path, "secrets-key", given.SECRETS_KEY, firstRootKey),
   };
   for (const [name, value] of Object.entries(given)) {
     if (/^RPC_[A-Z0-9_]+$/.test(name) || name === "NETWORKS") bindings[name] = value;

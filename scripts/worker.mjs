@@ -49,6 +49,7 @@ function wranglerEnvironment(folder) {
     "KEY_PEPPER",
     "OPERATOR_TOKEN",
     "WALLET_SEED",
+    "SECRETS_KEY",
     "CLOUDFLARE_ENV",
     "CLOUDFLARE_INCLUDE_PROCESS_ENV",
     "FORCE_COLOR",

@@ -6,7 +6,7 @@
 import type { EndpointApi, ScannerApi, TenantApi, TenantPeerApi } from "./objects/api.ts";
 import type { SettingsSource } from "./settings.ts";
 
-export { readSettings, type Settings, SettingsError } from "./settings.ts";
+export { type RootKey, readSettings, type Settings, SettingsError } from "./settings.ts";
 
 export interface Env extends SettingsSource {
   readonly DB: D1Database;
@@ -18,4 +18,5 @@ export interface Env extends SettingsSource {
   readonly KEY_PEPPER: string;
   readonly OPERATOR_TOKEN: string;
   readonly WALLET_SEED: string;
+  readonly SECRETS_KEY: string;
 }

@@ -18,6 +18,11 @@ export interface SettingsSource {
   readonly OPERATOR_TOKEN?: string | undefined;
   /** Hex of 32 to 64 random bytes: the tenants' hot wallets are derived from it. Changing it moves them all. */
   readonly WALLET_SEED?: string | undefined;
+  /**
+   * Root keys of what is stored encrypted: `version:base64(32 bytes)`, comma-separated. The first one encrypts, each
+   * one decrypts what was encrypted under its version. One that is taken away takes with it what is under it.
+   */
+  readonly SECRETS_KEY?: string | undefined;
   /** Opens http and loopback webhook targets, for local work only. */
   readonly ALLOW_LOCAL_WEBHOOKS?: string | undefined;
   /** JSON by network id: see core/network-settings.ts. */
@@ -32,6 +37,12 @@ export interface EnabledNetwork {
   readonly urls: readonly string[];
 }
 
+export interface RootKey {
+  readonly version: string;
+  /** 32 bytes. */
+  readonly bytes: Uint8Array;
+}
+
 export interface Settings {
   /** Only networks that have an RPC URL. */
   readonly networks: ReadonlyMap<string, EnabledNetwork>;
@@ -40,6 +51,8 @@ export interface Settings {
   readonly operatorToken: string;
   /** Hex, lower case, 64 to 128 digits. */
   readonly walletSeed: string;
+  /** At least one; the first encrypts. */
+  readonly rootKeys: readonly RootKey[];
   readonly allowLocalWebhooks: boolean;
 }
 
@@ -59,6 +72,9 @@ const MIN_DISTINCT_CHARS = 8;
 /** Parts of the values that people leave in, or think of first. */
 const WELL_KNOWN = /change.?me|passw[o0]rd|placeholder|example|insecure|letmein|qwerty|default|replace|secret/i;
 const RPC = "RPC_";
+const MAX_ROOT_KEYS = 8;
+/** 32 bytes in base64, with its padding. */
+const ROOT_KEY = /^([A-Za-z0-9_-]{1,16}):([A-Za-z0-9+/]{43}=)$/;
 
 const known = new WeakMap<object, Settings>();
 
@@ -85,11 +101,20 @@ function parse(env: SettingsSource): Settings {
     // Whoever sees one of them must not know the wallets, in whatever case it is spelt.
     if (walletSeed !== "" && walletSeed === other.toLowerCase()) problems.push(`WALLET_SEED: must differ from ${name}`);
   }
+  const rootKeys = rootKeysFrom(env.SECRETS_KEY, "SECRETS_KEY", problems);
+  for (const [name, other] of Object.entries({
+    KEY_PEPPER: keyPepper,
+    OPERATOR_TOKEN: operatorToken,
+    WALLET_SEED: walletSeed,
+  })) {
+    if (rootKeys.some(({ bytes }) => isSameSecret(bytes, other)))
+      problems.push(`SECRETS_KEY: must differ from ${name}`);
+  }
   const allowLocalWebhooks = flag(env.ALLOW_LOCAL_WEBHOOKS, "ALLOW_LOCAL_WEBHOOKS", problems);
   const knownNetworks = allNetworks(env.NETWORKS, problems);
   const networks = enabledNetworks(env, knownNetworks, problems);
   if (problems.length > 0) throw new SettingsError(problems);
-  return { networks, knownNetworks, keyPepper, operatorToken, walletSeed, allowLocalWebhooks };
+  return { networks, knownNetworks, keyPepper, operatorToken, walletSeed, rootKeys, allowLocalWebhooks };
 }
 
 function allNetworks(json: unknown, problems: string[]): ReadonlyMap<string, NetworkSettings> {
@@ -195,6 +220,42 @@ function seedFault(value: unknown): string | null {
   }
   const weakness = weaknessOf(value.toLowerCase());
   return weakness === null ? null : `${weakness}; ${expected}`;
+}
+
+/** The root keys, or none when any of them is missing or weak. Nothing of them is shown. */
+function rootKeysFrom(value: unknown, name: string, problems: string[]): readonly RootKey[] {
+  const expected = 'expected version:base64 of 32 random bytes, e.g. from: echo "1:$(openssl rand -base64 32)"';
+  const refuse = (fault: string) => {
+    problems.push(`${name}: ${fault}`);
+    return [];
+  };
+  if (value === undefined || value === "") return refuse(`missing; ${expected}`);
+  if (typeof value !== "string") return refuse(`expected text, got ${typeof value}`);
+  const texts = value.split(",").map((text) => text.trim());
+  if (texts.length > MAX_ROOT_KEYS) return refuse(`expected at most ${MAX_ROOT_KEYS} keys, got ${texts.length}`);
+  const keys: RootKey[] = [];
+  for (const [i, text] of texts.entries()) {
+    const at = `key ${i + 1} of ${texts.length}`;
+    const [, version, base64] = ROOT_KEY.exec(text) ?? [];
+    if (version === undefined || base64 === undefined) return refuse(`${at} does not read; ${expected}`);
+    const binary = atob(base64);
+    const weakness = weaknessOf(binary);
+    if (weakness !== null) return refuse(`${at} ${weakness}; ${expected}`);
+    const bytes = Uint8Array.from(binary, (sign) => sign.charCodeAt(0));
+    if (keys.some((key) => key.version === version)) return refuse(`${at} has the version of an earlier one`);
+    if (keys.some((key) => hexOf(key.bytes) === hexOf(bytes))) return refuse(`${at} is an earlier one's key again`);
+    keys.push({ version, bytes });
+  }
+  return keys;
+}
+
+/** Whether a secret given as text is these bytes, as hex or as base64. */
+function isSameSecret(bytes: Uint8Array, text: string): boolean {
+  return text.toLowerCase() === hexOf(bytes) || text === btoa(String.fromCharCode(...bytes));
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** What a text that came by chance never has. */

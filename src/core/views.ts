@@ -4,6 +4,7 @@
  * decimal strings.
  */
 
+import type { DisabledReason } from "./webhook-schedule.ts";
 import type { WithdrawalState } from "./withdrawal.ts";
 
 export const SCOPES = [
@@ -220,6 +221,7 @@ export const EVENT_TYPES = [
   "network.halted",
   "network.resumed",
   "webhook.test",
+  "endpoint.disabled",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
@@ -234,16 +236,27 @@ export interface EventView {
   data: object;
 }
 
+export const SIGNATURE_SCHEMES = ["v1", "v1a"] as const;
+/** Standard Webhooks 1.0.0: symmetric and asymmetric. */
+export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number];
+
 export interface EndpointView {
   id: string;
   url: string;
   /** null: every type but `deposit.pending` and `deposit.dropped`. */
   events: EventType[] | null;
   description: string | null;
+  /** `v1`: HMAC-SHA256 with `secret`. `v1a`: Ed25519, verified with `public_key`. */
+  signature: SignatureScheme;
+  /** `whpk_` and base64: of the newest key. null with `v1`. */
+  public_key: string | null;
+  /** The version its events' bodies have, whatever version is the newest by now. */
+  api_version: string;
   status: "enabled" | "disabled";
-  disabled_reason: string | null;
+  disabled_reason: DisabledReason | null;
+  disabled_at: string | null;
   created_at: string;
-  /** Only at creation and rotation. */
+  /** Only at creation and rotation, and only with `v1`. */
   secret?: string;
 }
 
@@ -266,6 +279,8 @@ export interface DeliveryAttemptView {
   duration_ms: number;
   /** First 1 KiB of the answer, as text. */
   response: string | null;
+  /** Why it failed, in a sentence; null: it did not, or it was made before this was kept. */
+  error: string | null;
 }
 
 export interface BackfillView {

@@ -70,6 +70,32 @@ export function decideAfterAttempt(failures: number, attempt: AttemptFacts, now:
   return { kind: "retry", failures: counted, nextAt: now + Math.round(waitMs * (1 + JITTER * random)) };
 }
 
+/** Why an endpoint gets nothing: it answered 410, it failed for five days, or its owner said so. */
+export type DisabledReason = "gone" | "failing" | "by_request";
+
+/** An endpoint that does nothing but fail for this long is disabled. */
+export const FAILING_LIMIT_MS = 5 * 24 * HOUR;
+
+export interface EndpointHealth {
+  /** When the first attempt failed after which none succeeded, unix ms; null: the latest one succeeded. */
+  readonly failingSince: number | null;
+  /** null: it stays enabled. */
+  readonly disable: Extract<DisabledReason, "gone" | "failing"> | null;
+}
+
+/**
+ * What an attempt says about the endpoint as a whole.
+ *
+ * @param failingSince as it was before this attempt
+ * @param now unix ms, when the attempt ended
+ */
+export function decideHealth(failingSince: number | null, outcome: DeliveryOutcome, now: number): EndpointHealth {
+  if (outcome === "delivered") return { failingSince: null, disable: null };
+  if (outcome === "gone") return { failingSince, disable: "gone" };
+  const since = failingSince ?? now;
+  return { failingSince: since, disable: now - since >= FAILING_LIMIT_MS ? "failing" : null };
+}
+
 /** Retry-After counts where HTTP gives it a meaning for a failure: 429 (RFC 6585) and 503 (RFC 9110). */
 function askedWaitMs(attempt: AttemptFacts): number {
   return attempt.status === 429 || attempt.status === 503 ? (attempt.retryAfterMs ?? 0) : 0;

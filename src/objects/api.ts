@@ -25,10 +25,12 @@ import type {
   Page,
   ReconciliationView,
   Scope,
+  SignatureScheme,
   TenantView,
   WalletView,
   WithdrawalView,
 } from "../core/views.ts";
+import type { DisabledReason } from "../core/webhook-schedule.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
 
 // ---- tenant: called by HTTP -------------------------------------------------------------------
@@ -207,7 +209,12 @@ export interface TenantApi {
 
   createEndpoint(
     caller: Caller,
-    input: { readonly url: string; readonly events: readonly EventType[] | null; readonly description: string | null },
+    input: {
+      readonly url: string;
+      readonly events: readonly EventType[] | null;
+      readonly description: string | null;
+      readonly signature: SignatureScheme;
+    },
     idempotency: Idempotency,
   ): Promise<Answer<EndpointView>>;
   listEndpoints(caller: Caller, page: PageRequest): Promise<Answer<Page<EndpointView>>>;
@@ -229,6 +236,7 @@ export interface TenantApi {
     idempotency: Idempotency,
   ): Promise<Answer<EndpointView>>;
   enableEndpoint(caller: Caller, id: string): Promise<Answer<EndpointView>>;
+  disableEndpoint(caller: Caller, id: string): Promise<Answer<EndpointView>>;
   testEndpoint(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<EventView>>;
   replayEvents(
     caller: Caller,
@@ -242,6 +250,14 @@ export interface TenantApi {
     filter: { readonly status?: "pending" | "delivered" | "given_up" },
     page: PageRequest,
   ): Promise<Answer<Page<DeliveryView>>>;
+
+  /** The event once more: same id, same bytes. Gives the delivery that is on its way. */
+  resendDelivery(
+    caller: Caller,
+    id: string,
+    deliveryId: string,
+    idempotency: Idempotency,
+  ): Promise<Answer<DeliveryView>>;
 
   createBackfill(
     caller: Caller,
@@ -376,8 +392,8 @@ export interface TenantPeerApi {
   backfillSlice(slice: BackfillSlice): Promise<{ nextHeight: number | null }>;
   backfillFailed(backfillId: string, error: string): Promise<void>;
   noticeNetwork(notice: NetworkNotice): Promise<void>;
-  /** The endpoint stopped or resumed by itself (410, five days of failures). */
-  endpointStatus(endpointId: string, status: "enabled" | "disabled", reason: string | null): Promise<void>;
+  /** The endpoint's own object says how it stands: told until it was heard, perhaps twice, perhaps late. */
+  endpointStatus(endpointId: string, state: EndpointState): Promise<void>;
   /**
    * Cron's watchdog for a tenant with withdrawals under way: arms the alarm when it is missing or overdue and
    * reconciles when the last report is old. `isIdle`: nothing is left to look after.
@@ -446,6 +462,26 @@ export interface EndpointConfig {
   readonly endpointId: string;
   readonly url: string;
   readonly apiVersion: string;
+  /** Of the first configuration; later ones change nothing of it. */
+  readonly signature: SignatureScheme;
+}
+
+/** What the tenant shows of an endpoint, and its object decides. */
+export interface EndpointState {
+  /** Rises with each change. */
+  readonly revision: number;
+  readonly status: "enabled" | "disabled";
+  readonly disabledReason: DisabledReason | null;
+  /** Unix ms; of no two changes the same. null: enabled. */
+  readonly disabledAt: number | null;
+  /** null: signed with a secret that both sides have. */
+  readonly publicKey: string | null;
+}
+
+export interface EndpointKeyMade {
+  /** null: not made by this call, or there is only a public key to show. */
+  readonly secret: string | null;
+  readonly state: EndpointState;
 }
 
 /** One event as it goes over the wire: `body` is sent byte for byte on every attempt. */
@@ -459,13 +495,20 @@ export interface QueuedEvent {
 }
 
 export interface EndpointApi {
-  /** Creates or changes the target. The first call makes the secret and gives it; later calls give null. */
-  configure(config: EndpointConfig): Promise<{ secret: string | null }>;
-  /** New secret; the old one keeps signing beside it for `overlapS`. */
-  rotateSecret(overlapS: number, requestId: string): Promise<{ secret: string }>;
+  /** Creates or changes the target. The first call makes the key and gives its secret; later calls give null. */
+  configure(config: EndpointConfig): Promise<EndpointKeyMade>;
+  /** New key; the old one keeps signing beside it for `overlapS`. A repeated request is given the same secret. */
+  rotateSecret(overlapS: number, requestId: string): Promise<EndpointKeyMade>;
   /** Adds events in ascending sequence. Ones met before are ignored, unless `replay`: then they are sent again. */
   enqueue(events: readonly QueuedEvent[], options: { readonly replay: boolean }): Promise<void>;
-  enable(): Promise<void>;
+  /** What waited meanwhile goes out, in order and at the usual pace. */
+  enable(): Promise<EndpointState>;
+  /** At the owner's word. Events that arrive from now on wait. */
+  disable(): Promise<EndpointState>;
+  /** The event of this delivery once more, or the wait of one that is pending cut short. Refuses `not_found`. */
+  resend(deliveryId: string): Promise<Outcome<DeliveryView>>;
+  /** One delivery as it stands now. Refuses `not_found`. */
+  delivery(deliveryId: string): Promise<Outcome<DeliveryView>>;
   deliveries(
     filter: { readonly status?: "pending" | "delivered" | "given_up" },
     page: PageRequest,

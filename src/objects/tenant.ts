@@ -10,7 +10,6 @@ import { type ConfirmationRules, checkRules } from "../core/policy.ts";
 import { refuse } from "../core/refusal.ts";
 import type { EventType } from "../core/views.ts";
 import { failBackfill } from "../store/tenant/backfill-store.ts";
-import { updateEndpoint } from "../store/tenant/endpoint-store.ts";
 import { EventAppender } from "../store/tenant/event-store.ts";
 import { apiKeyById, insertApiKey, insertTenantRow, tenantRow, toApiKeyView } from "../store/tenant/key-store.ts";
 import { duplicatesByNetwork } from "../store/tenant/network-store.ts";
@@ -37,14 +36,13 @@ import { createAsset, pageOfAssets } from "./tenant/assets.ts";
 import { createBackfill, oneBackfill } from "./tenant/backfills.ts";
 import { allAssets, assetsNamed, mustFindAsset } from "./tenant/context.ts";
 import { iso } from "./tenant/deposit-view.ts";
-import * as endpoints from "./tenant/endpoints.ts";
+import { TenantEndpoints } from "./tenant/endpoint-calls.ts";
 import { hasToHandOff } from "./tenant/hand-off.ts";
 import { createKey, pageOfKeys, revokeKey, rotateKey } from "./tenant/keys.ts";
 import { observe, observeBackfill } from "./tenant/observe.ts";
 import * as reads from "./tenant/reads.ts";
-import { TenantWithdrawals } from "./tenant/withdrawal-calls.ts";
 
-export class Tenant extends TenantWithdrawals implements TenantApi, TenantPeerApi {
+export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi {
   // ---- the scanner's calls ----------------------------------------------------------------------
 
   async observe(observation: Observation): Promise<Observed> {
@@ -74,10 +72,6 @@ export class Tenant extends TenantWithdrawals implements TenantApi, TenantPeerAp
       markTold(c.db, notice.id, notice.type, event.id);
     });
     this.followUpSoon();
-  }
-
-  async endpointStatus(endpointId: string, status: "enabled" | "disabled", reason: string | null): Promise<void> {
-    updateEndpoint(this.c.db, endpointId, { status, disabledReason: reason });
   }
 
   // ---- sign-up and the tenant itself --------------------------------------------------------------
@@ -197,65 +191,6 @@ export class Tenant extends TenantWithdrawals implements TenantApi, TenantPeerAp
 
   async getEvent(caller: Caller, id: string) {
     return this.serve(caller, "read", () => reads.oneEvent(this.c, id));
-  }
-
-  // ---- webhook endpoints --------------------------------------------------------------------------
-
-  async createEndpoint(caller: Caller, input: Parameters<TenantApi["createEndpoint"]>[1], idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () =>
-      endpoints.createEndpoint(this.c, caller.tenantId, input, idempotency),
-    );
-  }
-
-  async listEndpoints(caller: Caller, page: PageRequest) {
-    return this.serve(caller, "read", () => endpoints.pageOfEndpoints(this.c, page));
-  }
-
-  async getEndpoint(caller: Caller, id: string) {
-    return this.serve(caller, "read", () => endpoints.oneEndpoint(this.c, id));
-  }
-
-  async updateEndpoint(caller: Caller, id: string, patch: Parameters<TenantApi["updateEndpoint"]>[2]) {
-    return this.serve(caller, "webhooks:write", () => endpoints.patchEndpoint(this.c, caller.tenantId, id, patch));
-  }
-
-  async deleteEndpoint(caller: Caller, id: string) {
-    return this.serve(caller, "webhooks:write", () => {
-      this.followUpLater();
-      return endpoints.deleteEndpoint(this.c, id);
-    });
-  }
-
-  async rotateEndpointSecret(caller: Caller, id: string, overlapS: number, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () =>
-      endpoints.rotateSecret(this.c, id, overlapS, idempotency, caller.requestId),
-    );
-  }
-
-  async enableEndpoint(caller: Caller, id: string) {
-    return this.serve(caller, "webhooks:write", () => endpoints.enableEndpoint(this.c, id));
-  }
-
-  async testEndpoint(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () => endpoints.testEndpoint(this.c, caller.tenantId, id, idempotency));
-  }
-
-  async replayEvents(
-    caller: Caller,
-    id: string,
-    from: { readonly afterSequence: number } | { readonly since: number },
-    idempotency: Idempotency,
-  ) {
-    return this.serve(caller, "webhooks:write", () => endpoints.replayEvents(this.c, id, from, idempotency));
-  }
-
-  async listDeliveries(
-    caller: Caller,
-    id: string,
-    filter: { readonly status?: "pending" | "delivered" | "given_up" },
-    page: PageRequest,
-  ) {
-    return this.serve(caller, "read", () => endpoints.pageOfDeliveries(this.c, id, filter, page));
   }
 
   // ---- backfills and policies ---------------------------------------------------------------------

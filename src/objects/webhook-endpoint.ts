@@ -4,124 +4,131 @@
  * Invariants:
  * - a delivery leaves the queue only by an acknowledgement or visibly given up;
  * - of one subject one delivery is under way at a time, the earliest; other subjects do not wait for it;
- * - what is still to do has a due time in the database, and the alarm is armed for it. Memory holds only
- *   what may be lost: after a crash in mid-send the same event goes out again, with the same id and
- *   bytes, and the lost attempt counts against nothing.
+ * - no secret lies in storage as plain text, and none is shown but to the request that made it.
+ *
+ * These are the calls from outside; what sends is endpoint/base.ts.
  */
 
-import { DurableObject } from "cloudflare:workers";
 import { type Outcome, refuse } from "../core/refusal.ts";
 import type { DeliveryView, Page } from "../core/views.ts";
-import { type Env, readSettings } from "../env.ts";
-import { objectOf } from "../steps.ts";
 import { decodeCursor, toPage } from "../store/cursor.ts";
-import { recordEndpointWait } from "../store/d1/waits.ts";
-import * as config from "../store/endpoint/config.ts";
-import { migrateEndpointDb, openEndpointDb } from "../store/endpoint/database.ts";
-import { deliveryView, listDeliveries, pruneSettled, type StatusFilter } from "../store/endpoint/history.ts";
+import { disableEndpoint, type EndpointRow, enableEndpoint } from "../store/endpoint/config.ts";
+import { deliveryView, entriesAt, listDeliveries, type StatusFilter } from "../store/endpoint/history.ts";
 import * as queue from "../store/endpoint/queue.ts";
-import { ATTEMPT_DEADLINE_MS, type AttemptResult, attemptDelivery } from "../webhooks/delivery.ts";
-import { Pace } from "../webhooks/pace.ts";
-import { mintSecret } from "../webhooks/signature.ts";
-import type { EndpointApi, EndpointConfig, PageRequest, QueuedEvent, TenantPeerApi } from "./api.ts";
-import { commitAttempt, type Sent } from "./endpoint/commit-attempt.ts";
-import { configureEndpoint, rotateEndpointSecret } from "./endpoint/configure.ts";
-import { nextWake } from "./endpoint/next-wake.ts";
-import { steppedStorage } from "./stepped-storage.ts";
+import type { EndpointApi, EndpointConfig, EndpointKeyMade, EndpointState, PageRequest, QueuedEvent } from "./api.ts";
+import { EndpointBase } from "./endpoint/base.ts";
+import { configureEndpoint, keyOfRotation, rotateEndpointKey } from "./endpoint/configure.ts";
 
-const MAX_IN_FLIGHT = 5;
-/** At most five heads are under way, and at most five more wait for an attempt of their own subject. */
-const HEADS_LOOKED_AT = 3 * MAX_IN_FLIGHT;
-const MAX_STARTS_PER_SECOND = 50;
-/** After this long an attempt has ended or was lost in a crash. */
-const LEASE_MS = ATTEMPT_DEADLINE_MS + 5_000;
-/** An alarm this late was lost. */
-const ALARM_OVERDUE_MS = 30_000;
-/** A longer wait than this is listed for cron, which wakes the object if its alarm does not. */
-const LONG_WAIT_MS = 60_000;
-/** Rest after something broke on our own side. */
-const FAULT_PAUSE_MS = 60_000;
-const TELL_RETRY_MS = 60_000;
-const RETENTION_MS = 30 * 24 * 3_600_000;
-const ROWS_PRUNED_AT_ONCE = 500;
-const SECRET_BYTES = 32;
+export class WebhookEndpoint extends EndpointBase implements EndpointApi {
+  // ---- what it is -----------------------------------------------------------------------------------
 
-export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
-  // The world, replaceable in tests.
-  clock = () => Date.now();
-  random = () => Math.random();
-  deadlineMs = ATTEMPT_DEADLINE_MS;
-
-  readonly #storage;
-  readonly #db;
-  readonly #pace = new Pace(MAX_STARTS_PER_SECOND, 1_000);
-  /** Position of the delivery under way, by subject. */
-  readonly #inFlight = new Map<string, number>();
-  #armedFor: number | null = null;
-  #paceTimer: ReturnType<typeof setTimeout> | null = null;
-  #telling = false;
-  #closed = false;
-
-  constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    this.#storage = steppedStorage("WebhookEndpoint", ctx.storage);
-    this.#db = openEndpointDb(ctx.storage);
-    ctx.blockConcurrencyWhile(async () => {
-      await migrateEndpointDb(this.#db);
-      this.#armedFor = await this.#storage.getAlarm();
-    });
-  }
-
-  async configure(target: EndpointConfig): Promise<{ secret: string | null }> {
-    if (this.#closed) throw new Error(`endpoint ${target.endpointId} was deleted; its id is not used again`);
-    const fresh = this.#newSecret();
+  async configure(target: EndpointConfig): Promise<EndpointKeyMade> {
+    this.#assertOpen(target.endpointId);
+    // Sealed before anything is read to decide on: the commit below looks again.
+    const made = this.endpoint() === null ? await this.keys.mint(target.signature, target) : null;
+    this.#assertOpen(target.endpointId);
     const now = this.clock();
-    const secret = this.#storage.transactionSync(() => configureEndpoint(this.#db, target, fresh, now));
-    return { secret };
+    const isFirst = this.storage.transactionSync(() =>
+      configureEndpoint(this.db, target, made === null ? null : made.row, now),
+    );
+    return { secret: isFirst && made !== null ? made.secret : null, state: this.stateOf(this.configured()) };
   }
 
-  async rotateSecret(overlapS: number, requestId: string): Promise<{ secret: string }> {
-    this.#configured();
-    const fresh = this.#newSecret();
+  async rotateSecret(overlapS: number, requestId: string): Promise<EndpointKeyMade> {
+    const endpoint = this.configured();
+    const earlier = keyOfRotation(this.db, requestId);
+    if (earlier !== undefined) return this.#keyMade(endpoint, await this.keys.shown(earlier, endpoint));
+    const made = await this.keys.mint(endpoint.signature, endpoint);
+    this.configured();
     const now = this.clock();
-    const secret = this.#storage.transactionSync(() => rotateEndpointSecret(this.#db, fresh, overlapS, requestId, now));
-    return { secret };
+    const row = this.storage.transactionSync(() => rotateEndpointKey(this.db, made.row, overlapS, requestId, now));
+    this.advance();
+    // The same request was under way twice: the key of the one that came first is the key of both.
+    const secret = row === made.row ? made.secret : await this.keys.shown(row, endpoint);
+    return this.#keyMade(endpoint, secret);
   }
+
+  #keyMade(endpoint: EndpointRow, secret: string | null): EndpointKeyMade {
+    return { secret, state: this.stateOf(this.endpoint() ?? endpoint) };
+  }
+
+  async enable(): Promise<EndpointState> {
+    if (this.configured().status === "disabled") {
+      const now = this.clock();
+      this.storage.transactionSync(() => {
+        enableEndpoint(this.db, now);
+        queue.makeHeadsDue(this.db, now);
+      });
+    }
+    this.advance();
+    return this.stateOf(this.configured());
+  }
+
+  async disable(): Promise<EndpointState> {
+    if (this.configured().status === "enabled") {
+      const now = this.clock();
+      this.storage.transactionSync(() => disableEndpoint(this.db, "by_request", now));
+    }
+    this.advance();
+    return this.stateOf(this.configured());
+  }
+
+  // ---- its deliveries -------------------------------------------------------------------------------
 
   async enqueue(events: readonly QueuedEvent[], options: { readonly replay: boolean }): Promise<void> {
-    this.#configured();
+    const { endpointId } = this.configured();
     const now = this.clock();
-    const inFlight = new Set(this.#inFlight.values());
-    this.#storage.transactionSync(() => {
+    const inFlight = new Set(this.inFlight.values());
+    this.storage.transactionSync(() => {
       for (const event of events) {
-        if (options.replay) queue.enqueueAgain(this.#db, event, inFlight, now);
-        else queue.enqueueOnce(this.#db, event, now);
+        if (options.replay) queue.enqueueAgain(this.db, endpointId, event, inFlight, now);
+        else queue.enqueueOnce(this.db, endpointId, event, now);
       }
     });
-    this.#advance();
+    this.advance();
   }
 
-  async enable(): Promise<void> {
-    if (this.#configured().status === "enabled") return;
+  async resend(deliveryId: string): Promise<Outcome<DeliveryView>> {
+    const endpoint = this.configured();
+    const row = queue.deliveryNamed(this.db, endpoint.endpointId, deliveryId);
+    if (row === null) return NO_DELIVERY;
     const now = this.clock();
-    this.#storage.transactionSync(() => {
-      config.enableEndpoint(this.#db, now);
-      queue.makeHeadsDue(this.#db, now);
+    const inFlight = new Set(this.inFlight.values());
+    const position = this.storage.transactionSync(() => {
+      // One that is still to be sent is not sent twice: its wait is over.
+      const again =
+        row.status === "pending"
+          ? row.position
+          : queue.enqueueAgain(this.db, endpoint.endpointId, eventOf(row), inFlight, now);
+      if (!inFlight.has(again)) queue.makeDue(this.db, again, now);
+      return again;
     });
-    this.#advance();
+    this.advance();
+    return this.#view(endpoint, position);
+  }
+
+  async delivery(deliveryId: string): Promise<Outcome<DeliveryView>> {
+    const endpoint = this.configured();
+    const row = queue.deliveryNamed(this.db, endpoint.endpointId, deliveryId);
+    return row === null ? NO_DELIVERY : this.#view(endpoint, row.position);
+  }
+
+  #view(endpoint: EndpointRow, position: number): Outcome<DeliveryView> {
+    const [entry] = entriesAt(this.db, [position]);
+    return entry === undefined ? NO_DELIVERY : { ok: true, value: deliveryView(endpoint, entry) };
   }
 
   async deliveries(
     filter: { readonly status?: Exclude<StatusFilter, null> },
     page: PageRequest,
   ): Promise<Outcome<Page<DeliveryView>>> {
-    const endpoint = this.#endpoint();
+    const endpoint = this.endpoint();
     if (endpoint === null) return refuse("not_found", "There is no such webhook endpoint.");
     const before = page.cursor === null ? null : decodeCursor(page.cursor);
     if (page.cursor !== null && before === null) {
       return refuse("invalid_cursor", "Pass a next_cursor of this list as it came.");
     }
-    const rows = listDeliveries(this.#db, filter.status ?? null, before, page.limit + 1);
+    const rows = listDeliveries(this.db, filter.status ?? null, before, page.limit + 1);
     const value = toPage(
       rows,
       page.limit,
@@ -131,184 +138,14 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     return { ok: true, value };
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#armedFor = null;
-    if (this.#paceTimer !== null) clearTimeout(this.#paceTimer);
-    await this.#storage.clear();
+  #assertOpen(endpointId: string): void {
+    if (this.isClosed) throw new Error(`endpoint ${endpointId} was deleted; its id is not used again`);
   }
+}
 
-  async patrol(): Promise<void> {
-    this.#armedFor = await this.#storage.getAlarm();
-    this.#advance();
-  }
+const NO_DELIVERY = refuse("not_found", "There is no such delivery, or it ended more than 30 days ago.");
 
-  /** May run twice, early or late: what it does depends on the due times alone. */
-  override async alarm(): Promise<void> {
-    this.#armedFor = null;
-    if (this.#endpoint() === null) return;
-    try {
-      const cutoff = this.clock() - RETENTION_MS;
-      this.#storage.transactionSync(() => pruneSettled(this.#db, cutoff, ROWS_PRUNED_AT_ONCE));
-    } catch (fault) {
-      this.#report("could not prune", fault);
-    }
-    this.#advance();
-  }
-
-  /** Starts what is due and may start, then arms the alarm for all that is left. */
-  #advance(): void {
-    const endpoint = this.#endpoint();
-    if (endpoint === null) return;
-    try {
-      if (endpoint.status === "enabled") this.#startDue(endpoint);
-      if (endpoint.tellAt !== null && endpoint.tellAt <= this.clock()) this.#startTelling(endpoint);
-    } catch (fault) {
-      this.#report("could not start what is due", fault);
-    }
-    this.#arm();
-  }
-
-  #startDue(endpoint: config.EndpointRow): void {
-    const now = this.clock();
-    for (const head of queue.readHeads(this.#db, HEADS_LOOKED_AT)) {
-      if (head.nextAt > now || this.#inFlight.size >= MAX_IN_FLIGHT) return;
-      if (this.#inFlight.has(head.subject)) continue;
-      const waitMs = this.#pace.take(now);
-      if (waitMs > 0) {
-        this.#advanceAfter(waitMs);
-        return;
-      }
-      this.#inFlight.set(head.subject, head.position);
-      this.ctx.waitUntil(this.#send(endpoint, head));
-    }
-  }
-
-  /** One attempt, then the next thing due. The alarm armed for the lease repeats it if this object dies meanwhile. */
-  async #send(endpoint: config.EndpointRow, head: queue.Head): Promise<void> {
-    try {
-      const startedAt = this.clock();
-      const result = await this.#attempt(endpoint, head.position, startedAt);
-      this.#commit({ position: head.position, url: endpoint.url, startedAt }, result);
-    } catch (fault) {
-      this.#report(`attempt of delivery ${head.position} broke`, fault);
-      this.#rest(head.position);
-    } finally {
-      this.#inFlight.delete(head.subject);
-      this.#advance();
-    }
-  }
-
-  #attempt(endpoint: config.EndpointRow, position: number, now: number): Promise<AttemptResult> {
-    const row = queue.readDelivery(this.#db, position);
-    if (row === null) throw new Error(`delivery ${position} is a head of the queue, but is not there`);
-    return attemptDelivery(
-      {
-        url: endpoint.url,
-        allowLocal: readSettings(this.env).allowLocalWebhooks,
-        eventId: row.eventId,
-        body: row.body,
-        secrets: config.signingSecrets(this.#db, now),
-      },
-      { fetch: (url, init) => fetch(url, init), clock: this.clock, deadlineMs: this.deadlineMs },
-    );
-  }
-
-  #commit(sent: Sent, result: AttemptResult): void {
-    const endpoint = this.#endpoint();
-    // Closed meanwhile: there is nothing left to change.
-    if (endpoint === null) return;
-    this.#storage.transactionSync(() => {
-      commitAttempt(this.#db, endpoint, sent, result, this.clock(), this.random());
-    });
-  }
-
-  /** Keeps a fault of our own from turning into a loop. It counts as no attempt. */
-  #rest(position: number): void {
-    try {
-      const row = this.#endpoint() === null ? null : queue.readDelivery(this.#db, position);
-      if (row !== null) queue.reschedule(this.#db, position, row.failures, this.clock() + FAULT_PAUSE_MS);
-    } catch (fault) {
-      this.#report(`delivery ${position} could not be put off`, fault);
-    }
-  }
-
-  #startTelling(endpoint: config.EndpointRow): void {
-    if (this.#telling) return;
-    this.#telling = true;
-    this.ctx.waitUntil(this.#tell(endpoint));
-  }
-
-  /** Repeats until the tenant has heard the status that holds. */
-  async #tell(told: config.EndpointRow): Promise<void> {
-    let tellAgainAt: number | null = null;
-    try {
-      const tenant = objectOf<TenantPeerApi>("Tenant", this.env.TENANT, told.tenantId);
-      await tenant.endpointStatus(told.endpointId, told.status, told.disabledReason);
-    } catch (fault) {
-      this.#report("the tenant could not be told its endpoint's status", fault);
-      tellAgainAt = this.clock() + TELL_RETRY_MS;
-    }
-    this.#telling = false;
-    const endpoint = this.#endpoint();
-    if (endpoint === null) return;
-    const changedMeanwhile = endpoint.statusAt !== told.statusAt || endpoint.status !== told.status;
-    config.setTellAt(this.#db, changedMeanwhile ? this.clock() : tellAgainAt);
-    this.#advance();
-  }
-
-  #advanceAfter(waitMs: number): void {
-    if (this.#paceTimer !== null) return;
-    this.#paceTimer = setTimeout(() => {
-      this.#paceTimer = null;
-      this.#advance();
-    }, waitMs);
-  }
-
-  /**
-   * The one alarm stands no later than the earliest thing to do. One that fires early finds nothing due and
-   * costs little, so an earlier one is left as it is: a burst of events writes it once.
-   */
-  #arm(): void {
-    const endpoint = this.#endpoint();
-    if (endpoint === null) return;
-    const now = this.clock();
-    const heads = queue.readHeads(this.#db, HEADS_LOOKED_AT);
-    const wakeAt = nextWake(endpoint, heads, { subjects: this.#inFlight, telling: this.#telling }, now, LEASE_MS);
-    if (wakeAt === null) return;
-    const armedFor = this.#armedFor;
-    if (armedFor !== null && armedFor >= now - ALARM_OVERDUE_MS && armedFor <= wakeAt) return;
-    this.#armedFor = wakeAt;
-    this.ctx.waitUntil(this.#storage.setAlarm(wakeAt));
-    if (wakeAt - now > LONG_WAIT_MS) this.ctx.waitUntil(this.#listWait(endpoint.endpointId, wakeAt));
-  }
-
-  /** A second way to be woken, so that it may fail. */
-  async #listWait(endpointId: string, wakeAt: number): Promise<void> {
-    try {
-      await recordEndpointWait(this.env.DB, endpointId, wakeAt + ALARM_OVERDUE_MS);
-    } catch (fault) {
-      this.#report("a long wait could not be listed", fault);
-    }
-  }
-
-  #endpoint(): config.EndpointRow | null {
-    return this.#closed ? null : config.readEndpoint(this.#db);
-  }
-
-  /** An event for an endpoint that is not there must not vanish unnoticed: the caller hears of it. */
-  #configured(): config.EndpointRow {
-    const endpoint = this.#endpoint();
-    if (endpoint === null) throw new Error("this webhook endpoint is not configured, or was deleted");
-    return endpoint;
-  }
-
-  #newSecret(): string {
-    return mintSecret(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
-  }
-
-  #report(what: string, fault: unknown): void {
-    const error = fault instanceof Error ? fault.message : String(fault);
-    console.error(JSON.stringify({ at: "webhook endpoint", object: String(this.ctx.id), what, error }));
-  }
+function eventOf(row: queue.DeliveryRow): QueuedEvent {
+  const { eventId: id, eventType: type, sequence, subject, subjectSequence, body } = row;
+  return { id, type, sequence, subject, subjectSequence, body };
 }

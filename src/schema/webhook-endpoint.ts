@@ -1,8 +1,8 @@
 /** Webhook endpoints and what was delivered to them. */
 
 import { z } from "@hono/zod-openapi";
-import { EVENT_TYPES } from "../core/views.ts";
-import { Instant, line, maybe, Time } from "./fields.ts";
+import { EVENT_TYPES, SIGNATURE_SCHEMES } from "../core/views.ts";
+import { Instant, idOf, line, maybe, Time } from "./fields.ts";
 import { Cursor, Limit, pageOf } from "./page.ts";
 
 const Url = line(2048).openapi({ format: "uri", example: "https://example.com/hooks/sluice" });
@@ -15,7 +15,19 @@ const Events = z
 const Description = line(200).nullable();
 
 export const NewEndpointBody = z
-  .strictObject({ url: Url, events: Events.default(null), description: Description.default(null) })
+  .strictObject({
+    url: Url,
+    events: Events.default(null),
+    description: Description.default(null),
+    signature: z
+      .enum(SIGNATURE_SCHEMES)
+      .default("v1")
+      .openapi({
+        description:
+          "How deliveries are signed, for good (Standard Webhooks 1.0.0). v1: HMAC-SHA256 with a secret that you keep. " +
+          "v1a: Ed25519; you verify with public_key and have no secret to keep.",
+      }),
+  })
   .openapi("NewWebhookEndpoint");
 
 export const EndpointPatchBody = z
@@ -47,16 +59,46 @@ export const Endpoint = z
     url: z.string(),
     events: z.array(z.enum(EVENT_TYPES)).nullable(),
     description: z.string().nullable(),
-    status: z.enum(["enabled", "disabled"]),
-    disabled_reason: z.string().nullable(),
+    signature: z.enum(SIGNATURE_SCHEMES).openapi({
+      description: "v1: HMAC-SHA256 with the secret. v1a: Ed25519, verified with public_key.",
+    }),
+    public_key: z
+      .string()
+      .nullable()
+      .openapi({
+        description:
+          "With v1a: whpk_ and the 32 bytes of the newest public key in base64. After a rotation the one before it " +
+          "still verifies the second signature until the overlap ends. null with v1.",
+        example: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+      }),
+    api_version: z.string().openapi({
+      description: "The version that the bodies of its events have: the newest one when the endpoint was created.",
+      example: "2026-11-01",
+    }),
+    status: z.enum(["enabled", "disabled"]).openapi({
+      description: "disabled: nothing is sent, nothing is lost. Events wait until it is enabled.",
+    }),
+    disabled_reason: z
+      .enum(["gone", "failing", "by_request"])
+      .nullable()
+      .openapi({
+        description:
+          "gone: it answered 410. failing: for five days every attempt failed. by_request: you disabled it. " +
+          "Each time is an endpoint.disabled event.",
+      }),
+    disabled_at: Time.nullable(),
     created_at: Time,
-    secret: maybe(z.string()).openapi({ description: "Only at creation and rotation." }),
+    secret: maybe(z.string()).openapi({
+      description: "With v1, at creation and rotation alone: it is not shown again, also not by a replay.",
+    }),
   })
   .openapi("WebhookEndpoint");
 
 export const Replayed = z.object({ from_sequence: z.int(), to_sequence: z.int() }).openapi("Replayed");
 
-const DeliveryStatus = z.enum(["pending", "delivered", "given_up"]);
+const DeliveryStatus = z.enum(["pending", "delivered", "given_up"]).openapi({
+  description: "given_up: ten attempts failed. It is sent again only when you ask for it.",
+});
 
 export const Delivery = z
   .object({
@@ -74,10 +116,20 @@ export const Delivery = z
         outcome: z.string(),
         duration_ms: z.int(),
         response: z.string().nullable().openapi({ description: "First 1 KiB of the answer." }),
+        error: z.string().nullable().openapi({
+          description: "Why the attempt failed, in a sentence; null: it did not.",
+          example: "No complete answer within 15 s.",
+        }),
       }),
     ),
   })
   .openapi("Delivery");
+
+/** The `{id}` and `{delivery_id}` of a path. */
+export const DeliveryPath = z.object({
+  ...idOf("we").shape,
+  delivery_id: idOf("del").shape.id,
+});
 
 export const EndpointPage = pageOf(Endpoint, "WebhookEndpoint");
 export const DeliveryPage = pageOf(Delivery, "Delivery");

@@ -7,13 +7,14 @@
 
 import type { DeliveryOutcome } from "../core/webhook-schedule.ts";
 import { step } from "../steps.ts";
-import { signatureHeader } from "./signature.ts";
+import { type SigningKey, signatureHeader } from "./signature.ts";
 import { checkTarget } from "./target.ts";
 
-/** From the start of the request to the end of the answer. */
+/** From the start of the request, when the delivery has its slot and its signature, to the end of the answer. */
 export const ATTEMPT_DEADLINE_MS = 15_000;
 /** How much of an answer is read and kept. */
 export const MAX_EXCERPT_BYTES = 1_024;
+const MAX_FAULT_CHARS = 200;
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 export interface Delivery {
@@ -23,7 +24,7 @@ export interface Delivery {
   /** Sent byte for byte. */
   readonly body: string;
   /** Each one signs. */
-  readonly secrets: readonly string[];
+  readonly keys: readonly SigningKey[];
 }
 
 export interface World {
@@ -42,39 +43,47 @@ export interface AttemptResult {
   readonly response: string | null;
   /** From Retry-After, at most 24 hours; null when absent or unreadable. */
   readonly retryAfterMs: number | null;
+  /** Why it counts as none, in a sentence for the merchant's developer; null: delivered. */
+  readonly error: string | null;
 }
 
 export async function attemptDelivery(delivery: Delivery, world: World): Promise<AttemptResult> {
   const startedAt = world.clock();
   const target = checkTarget(delivery.url, delivery);
-  if (!target.ok) return { outcome: "target_refused", status: null, durationMs: 0, response: null, retryAfterMs: null };
-
-  const request = signedRequest(delivery, startedAt);
+  if (!target.ok) {
+    const nothing = { status: null, durationMs: 0, response: null, retryAfterMs: null };
+    return { outcome: "target_refused", ...nothing, error: `The target is refused: ${target.detail}` };
+  }
+  const request = await signedRequest(delivery, startedAt);
   const deadline = startDeadline(world.deadlineMs);
   const excerpt = new Excerpt();
   let answer: Response | null = null;
-  let fault: "timeout" | "connection_failed" | null = null;
+  let fault: { outcome: "timeout" | "connection_failed"; error: string } | null = null;
   try {
     const sent = step("webhook", () => world.fetch(target.url.href, { ...request, signal: deadline.signal }));
     answer = await deadline.orPassed(sent);
     await deadline.orPassed(excerpt.fill(answer.body));
-  } catch {
+  } catch (reason) {
     // An answer that did not end is no acknowledgement, even if it began with 200: sending again is safe.
-    fault = deadline.signal.aborted ? "timeout" : "connection_failed";
+    fault = deadline.signal.aborted
+      ? { outcome: "timeout", error: `No complete answer within ${world.deadlineMs / 1_000} s.` }
+      : { outcome: "connection_failed", error: `The connection failed: ${lineOf(reason)}` };
   } finally {
     deadline.end();
   }
   const now = world.clock();
+  const outcome = fault?.outcome ?? outcomeOf(answer?.status ?? 0);
   return {
-    outcome: fault ?? outcomeOf(answer?.status ?? 0),
+    outcome,
     status: answer?.status ?? null,
     durationMs: now - startedAt,
     response: answer === null ? null : excerpt.text(),
     retryAfterMs: readRetryAfter(answer?.headers.get("retry-after") ?? null, now),
+    error: fault?.error ?? errorOf(outcome, answer?.status ?? 0),
   };
 }
 
-function signedRequest(delivery: Delivery, now: number): RequestInit {
+async function signedRequest(delivery: Delivery, now: number): Promise<RequestInit> {
   const body = new TextEncoder().encode(delivery.body);
   const timestampS = Math.floor(now / 1_000);
   return {
@@ -85,7 +94,7 @@ function signedRequest(delivery: Delivery, now: number): RequestInit {
       "user-agent": "Sluice/1 (+webhooks)",
       "webhook-id": delivery.eventId,
       "webhook-timestamp": String(timestampS),
-      "webhook-signature": signatureHeader(delivery.secrets, { id: delivery.eventId, timestampS, body }),
+      "webhook-signature": await signatureHeader(delivery.keys, { id: delivery.eventId, timestampS, body }),
     },
     body,
   };
@@ -95,6 +104,25 @@ function outcomeOf(status: number): DeliveryOutcome {
   if (status >= 200 && status <= 299) return "delivered";
   if (status >= 300 && status <= 399) return "redirect";
   return status === 410 ? "gone" : "http_error";
+}
+
+function errorOf(outcome: DeliveryOutcome, status: number): string | null {
+  switch (outcome) {
+    case "delivered":
+      return null;
+    case "redirect":
+      return `Answered ${status}. Redirects are not followed: register the URL they lead to.`;
+    case "gone":
+      return "Answered 410 Gone, which disables the endpoint.";
+    default:
+      return `Answered ${status}; expected 2xx.`;
+  }
+}
+
+/** The runtime's own words for a broken connection, made fit for a list. */
+function lineOf(reason: unknown): string {
+  const text = reason instanceof Error ? reason.message : String(reason);
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").slice(0, MAX_FAULT_CHARS);
 }
 
 /** A wait that ends at the deadline even when the thing waited for ignores its abort signal. */

@@ -1,5 +1,5 @@
 /**
- * Owns how a delivery is signed: Standard Webhooks 1.0.0, symmetric scheme.
+ * Owns how a delivery is signed: Standard Webhooks 1.0.0, symmetric (`v1`) and asymmetric (`v1a`).
  *
  * The signature covers the bytes that go over the wire. They are passed in as bytes, so that nothing can
  * be re-serialised between signing and sending.
@@ -20,6 +20,11 @@ export interface SignedMessage {
   readonly body: Uint8Array;
 }
 
+/** `v1`: HMAC-SHA256 with a `whsec_` secret. `v1a`: Ed25519 with a private key. */
+export type SigningKey =
+  | { readonly scheme: "v1"; readonly secret: string }
+  | { readonly scheme: "v1a"; readonly key: CryptoKey };
+
 /** @param random 24 to 64 fresh random bytes. */
 export function mintSecret(random: Uint8Array): string {
   assertSecretLength(random.length);
@@ -27,13 +32,21 @@ export function mintSecret(random: Uint8Array): string {
 }
 
 /**
- * The value of `webhook-signature`: one `v1,<base64>` per secret, separated by spaces. A receiver accepts
- * the message when any one of them matches, which is what lets a secret be replaced without a gap.
+ * The value of `webhook-signature`: one `<scheme>,<base64>` per key, separated by spaces. A receiver accepts the
+ * message when any one of them matches, which is what lets a key be replaced without a gap.
  */
-export function signatureHeader(secrets: readonly string[], message: SignedMessage): string {
-  if (secrets.length === 0) throw new Error("a delivery needs at least one secret to sign with, got none");
+export async function signatureHeader(keys: readonly SigningKey[], message: SignedMessage): Promise<string> {
+  if (keys.length === 0) throw new Error("a delivery needs at least one key to sign with, got none");
   const signed = concatBytes(utf8ToBytes(`${message.id}.${message.timestampS}.`), message.body);
-  return secrets.map((secret) => `v1,${toBase64(hmac(sha256, secretKey(secret), signed))}`).join(" ");
+  const signatures = await Promise.all(
+    keys.map(async (key) => `${key.scheme},${toBase64(await signatureOf(key, signed))}`),
+  );
+  return signatures.join(" ");
+}
+
+async function signatureOf(key: SigningKey, signed: Uint8Array): Promise<Uint8Array> {
+  if (key.scheme === "v1") return hmac(sha256, secretKey(key.secret), signed);
+  return new Uint8Array(await crypto.subtle.sign({ name: "Ed25519" }, key.key, new Uint8Array(signed)));
 }
 
 /** The key inside a secret. The prefix is optional, the rest is always base64. The secret never gets into an error. */

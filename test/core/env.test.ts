@@ -5,7 +5,8 @@ import { readSettings, SettingsError, type SettingsSource } from "../../src/sett
 const PEPPER = "3f0c9a7be1d24865b0a4c7d9e8f1625347a8b9c0d1e2f3a4";
 const TOKEN = "op-7Qm2ZxV9LrT4bKc8WnEy5HsJ1uGf6Ad3";
 const SEED = "5c1d0f9a7be3428665b0a4c7d9e8f162b347a8b9c0d1e2f3a4f60718293a4b5d";
-const GOOD = { KEY_PEPPER: PEPPER, OPERATOR_TOKEN: TOKEN, WALLET_SEED: SEED };
+const ROOT = "sr9KEZbX+EZIPlA36BeBm/sPf/EvLz88/bac7gdJUXM=";
+const GOOD = { KEY_PEPPER: PEPPER, OPERATOR_TOKEN: TOKEN, WALLET_SEED: SEED, SECRETS_KEY: `1:${ROOT}` };
 
 function problems(env: object): readonly string[] {
   try {
@@ -31,6 +32,7 @@ describe("settings", () => {
       keyPepper: PEPPER,
       operatorToken: TOKEN,
       walletSeed: SEED,
+      rootKeys: [{ version: "1", bytes: new Uint8Array(Buffer.from(ROOT, "base64")) }],
       allowLocalWebhooks: false,
     });
     expect([...settings.networks.keys()]).toEqual(["local", "base"]);
@@ -141,7 +143,7 @@ describe("secrets", () => {
   });
 
   it("that are missing are not also equal", () => {
-    expect(problems({})).toHaveLength(3);
+    expect(problems({})).toHaveLength(4);
   });
 });
 
@@ -179,6 +181,56 @@ describe("WALLET_SEED", () => {
   });
 });
 
+describe("SECRETS_KEY", () => {
+  const advice = '; expected version:base64 of 32 random bytes, e.g. from: echo "1:$(openssl rand -base64 32)"';
+  const other = randomBytes(32).toString("base64");
+  const HALF = randomBytes(16);
+  const of = (bytes: Buffer | number[]) => Buffer.from(bytes).toString("base64");
+  it.each([
+    [undefined, `missing${advice}`],
+    ["", `missing${advice}`],
+    [7, "expected text, got number"],
+    [ROOT, `key 1 of 1 does not read${advice}`],
+    [`:${ROOT}`, `key 1 of 1 does not read${advice}`],
+    [`a b:${ROOT}`, `key 1 of 1 does not read${advice}`],
+    [`${"v".repeat(17)}:${ROOT}`, `key 1 of 1 does not read${advice}`],
+    [`1:${of(randomBytes(31))}`, `key 1 of 1 does not read${advice}`],
+    [`1:${of(randomBytes(33))}`, `key 1 of 1 does not read${advice}`],
+    [`1:${ROOT.slice(0, -1)}`, `key 1 of 1 does not read${advice}`],
+    [`1:${ROOT.replaceAll("+", "-").replaceAll("/", "_")}`, `key 1 of 1 does not read${advice}`],
+    [`1:${ROOT},`, `key 2 of 2 does not read${advice}`],
+    [`1:${of(Array(32).fill(7))}`, `key 1 of 1 uses fewer than 8 characters${advice}`],
+    [`1:${of(Array.from({ length: 32 }, (_, i) => i))}`, `key 1 of 1 follows a pattern${advice}`],
+    [`1:${of(Buffer.concat([HALF, HALF]))}`, `key 1 of 1 follows a pattern${advice}`],
+    [`1:${ROOT},1:${other}`, "key 2 of 2 has the version of an earlier one"],
+    [`1:${ROOT},2:${ROOT}`, "key 2 of 2 is an earlier one's key again"],
+    [Array.from({ length: 9 }, (_, i) => `${i}:${of(randomBytes(32))}`).join(), "expected at most 8 keys, got 9"],
+  ])("%j is refused", (value, problem) => {
+    expect(problems({ ...GOOD, SECRETS_KEY: value })).toEqual([`SECRETS_KEY: ${problem}`]);
+  });
+
+  it("takes several, the first of which writes, with spaces around the commas", () => {
+    const { rootKeys } = readSettings({ ...GOOD, SECRETS_KEY: `2026-b:${other} , 2026-a:${ROOT}` });
+    expect(rootKeys.map(({ version }) => version)).toEqual(["2026-b", "2026-a"]);
+    expect(rootKeys.map(({ bytes }) => Buffer.from(bytes).toString("base64"))).toEqual([other, ROOT]);
+  });
+
+  it("takes what the advice makes", () => {
+    for (let i = 0; i < 500; i++) {
+      const value = `1:${randomBytes(32).toString("base64")}`;
+      expect(readSettings({ ...GOOD, SECRETS_KEY: value }).rootKeys).toHaveLength(1);
+    }
+  });
+
+  it("must differ from the other secrets, whichever way they are spelt", () => {
+    const seedAsKey = Buffer.from(SEED, "hex").toString("base64");
+    expect(problems({ ...GOOD, SECRETS_KEY: `1:${seedAsKey}` })).toEqual(["SECRETS_KEY: must differ from WALLET_SEED"]);
+    for (const same of [ROOT, Buffer.from(ROOT, "base64").toString("hex").toUpperCase()]) {
+      expect(problems({ ...GOOD, KEY_PEPPER: same })).toEqual(["SECRETS_KEY: must differ from KEY_PEPPER"]);
+    }
+  });
+});
+
 describe("RPC_*", () => {
   const nine = Array.from({ length: 9 }, (_, i) => `https://n${i}.example`).join();
   it.each<[unknown, string]>([
@@ -210,11 +262,12 @@ describe("RPC_*", () => {
 });
 
 it("names every problem at once and shows no secret, no credential and no path", () => {
-  const leaks = ["hunter2", "s3cr3tpath", "k3y", "jane", TOKEN, SEED.slice(0, 8)];
+  const leaks = ["hunter2", "s3cr3tpath", "k3y", "jane", TOKEN, SEED.slice(0, 8), ROOT.slice(0, 8)];
   const env = {
     KEY_PEPPER: "hunter2",
     OPERATOR_TOKEN: `${TOKEN}\n`,
     WALLET_SEED: `${SEED} `,
+    SECRETS_KEY: `1:${ROOT},hunter2:${ROOT.slice(0, 20)}`,
     ALLOW_LOCAL_WEBHOOKS: "hunter2",
     NETWORKS: '{"base":{"poll_ms":1}}',
     RPC_BASE: "ftp://jane:hunter2@a.example/s3cr3tpath?k3y=k3y,jane:hunter2@b",
@@ -225,6 +278,7 @@ it("names every problem at once and shows no secret, no credential and no path",
     "KEY_PEPPER",
     "OPERATOR_TOKEN",
     "WALLET_SEED",
+    "SECRETS_KEY",
     "ALLOW_LOCAL_WEBHOOKS",
     "NETWORKS",
     "RPC_BASE",

@@ -358,12 +358,17 @@ describe("webhook endpoints", () => {
     [{ url: "u", events: ["deposit.*"] }, "events.0"],
     [{ url: "u", description: "x".repeat(201) }, "description"],
     [{ url: "u", secret: "whsec_x" }, "secret"],
+    [{ url: "u", signature: "v2" }, "signature"],
+    [{ url: "u", signature: null }, "signature"],
+    [{ url: "u", api_version: "2026-11-01" }, "api_version"],
   ])("%j", async (body, at) => {
     await expectRefused("POST", "/v1/webhook-endpoints", body, at);
   });
   test("a patch changes something", async () => {
     await expectRefused("PATCH", WE, {}, "");
     await expectRefused("PATCH", WE, { url: null }, "url");
+    await expectRefused("PATCH", WE, { signature: "v1a" }, "signature");
+    await expectRefused("PATCH", WE, { status: "enabled" }, "status");
   });
   test.each([
     [{}, ""],

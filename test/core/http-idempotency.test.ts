@@ -81,6 +81,15 @@ describe("the fingerprint", () => {
     expect(await fingerprintOf("/v1/api-keys", { ...body, scopes: ["read"] })).not.toBe(print);
   });
 
+  test("an endpoint's signature counts where it was chosen; left out it is the request that it was before there was a choice", async () => {
+    const body = { url: "https://a.example/", events: null, description: null };
+    const print = await fingerprintOf("/v1/webhook-endpoints", body);
+    // Of the version that knew no signatures.
+    expect(print).toBe(fingerprint({ method: "POST", path: "/v1/webhook-endpoints", body }));
+    expect(await fingerprintOf("/v1/webhook-endpoints", { ...body, signature: "v1" })).toBe(print);
+    expect(await fingerprintOf("/v1/webhook-endpoints", { ...body, signature: "v1a" })).not.toBe(print);
+  });
+
   test("the same body on another path or another thing is another request", async () => {
     const we = (id: string, action: string) => fingerprintOf(`/v1/webhook-endpoints/we_${id}/${action}`, {});
     const [a, b] = ["01h455vb4pex5vsknk084sn02q", "01h455vb4pex5vsknk084sn02r"];

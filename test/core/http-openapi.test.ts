@@ -83,6 +83,8 @@ test("the calls are exactly these", () => {
     "POST /v1/tenants",
     "POST /v1/wallets/{network}/resume",
     "POST /v1/webhook-endpoints",
+    "POST /v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend",
+    "POST /v1/webhook-endpoints/{id}/disable",
     "POST /v1/webhook-endpoints/{id}/enable",
     "POST /v1/webhook-endpoints/{id}/replay",
     "POST /v1/webhook-endpoints/{id}/rotate-secret",

@@ -52,6 +52,7 @@ async function allRoutes(): Promise<Route[]> {
       const path = pattern
         .replace("/operator/networks/{id}", "/operator/networks/local")
         .replace("{id}", `${PREFIXES[noun]}_${ID}`)
+        .replace("{delivery_id}", `del_${ID}`)
         .replace("{network}", "local");
       const guard = Object.keys(operation.security?.[0] ?? {})[0] ?? "none";
       const body =

@@ -8,6 +8,7 @@ import { answer, type Receiver, type Script, startReceiver } from "../support/re
 const SECRET = mintSecret(new Uint8Array(32).fill(3));
 const BODY = '{"id":"evt_1","z":"\\u001B\u2028","n":1.0,"two":  "spaces"}';
 const HOUR = 3_600_000;
+const keysOf = (...secrets: string[]) => secrets.map((secret) => ({ scheme: "v1" as const, secret }));
 
 const receivers: Receiver[] = [];
 async function receiver(script?: Script): Promise<Receiver> {
@@ -20,7 +21,7 @@ afterEach(async () => {
 });
 
 const delivery = (url: string, change: Partial<Delivery> = {}): Delivery => {
-  return { url, allowLocal: true, eventId: "evt_1", body: BODY, secrets: [SECRET], ...change };
+  return { url, allowLocal: true, eventId: "evt_1", body: BODY, keys: keysOf(SECRET), ...change };
 };
 const attempt = (url: string, change: Partial<Delivery> = {}, deadlineMs = 2_000, clock = () => Date.now()) =>
   attemptDelivery(delivery(url, change), { fetch: (to, init) => fetch(to, init), clock, deadlineMs });
@@ -57,7 +58,7 @@ describe("a request", () => {
   it("is signed by every secret that is given (B113)", async () => {
     const merchant = await receiver();
     const old = mintSecret(new Uint8Array(24).fill(4));
-    await attempt(merchant.url, { secrets: [SECRET, old] });
+    await attempt(merchant.url, { keys: keysOf(SECRET, old) });
     const headers = merchant.requests[0]?.headers as Record<string, string>;
     for (const secret of [SECRET, old]) expect(() => new Webhook(secret).verify(BODY, headers)).not.toThrow();
   });
@@ -72,6 +73,7 @@ describe("a request", () => {
         durationMs: 0,
         response: null,
         retryAfterMs: null,
+        error: expect.stringMatching(/^The target is refused: .+\.$/),
       });
     }
     expect(merchant.requests).toHaveLength(0);
@@ -80,22 +82,45 @@ describe("a request", () => {
 
 describe("an answer", () => {
   it.each([
-    [200, "delivered"],
-    [201, "delivered"],
-    [204, "delivered"],
-    [299, "delivered"],
-    [300, "redirect"],
-    [304, "redirect"],
-    [400, "http_error"],
-    [404, "http_error"],
-    [409, "http_error"],
-    [410, "gone"],
-    [429, "http_error"],
-    [500, "http_error"],
-    [503, "http_error"],
-  ])("%d is %s", async (status, outcome) => {
+    [200, "delivered", null],
+    [201, "delivered", null],
+    [204, "delivered", null],
+    [299, "delivered", null],
+    [300, "redirect", "Answered 300. Redirects are not followed: register the URL they lead to."],
+    [304, "redirect", "Answered 304. Redirects are not followed: register the URL they lead to."],
+    [400, "http_error", "Answered 400; expected 2xx."],
+    [404, "http_error", "Answered 404; expected 2xx."],
+    [409, "http_error", "Answered 409; expected 2xx."],
+    [410, "gone", "Answered 410 Gone, which disables the endpoint."],
+    [429, "http_error", "Answered 429; expected 2xx."],
+    [500, "http_error", "Answered 500; expected 2xx."],
+    [503, "http_error", "Answered 503; expected 2xx."],
+  ])("%d is %s", async (status, outcome, error) => {
     const merchant = await receiver(answer(status));
-    expect(await attempt(merchant.url)).toMatchObject({ outcome, status, response: "" });
+    expect(await attempt(merchant.url)).toMatchObject({ outcome, status, response: "", error });
+  });
+
+  it("whose time runs out while its answer is read has the deadline of the whole, from when it was sent", async () => {
+    const merchant = await receiver(() => ({ kind: "drip", status: 200, everyMs: 50 }));
+    // What connecting takes is the receiver's time as well.
+    const slow = async (to: string, init: RequestInit) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return fetch(to, init);
+    };
+    const result = await attemptDelivery(delivery(merchant.url), { fetch: slow, clock: Date.now, deadlineMs: 500 });
+    expect(result).toMatchObject({ outcome: "timeout", status: 200, error: "No complete answer within 0.5 s." });
+    expect(result.durationMs).toBeLessThan(900);
+  });
+
+  it("that breaks off says so in one line, however long the runtime's own words are", async () => {
+    const broken = async () => {
+      throw new Error(`reset\r\nby peer ${"x".repeat(500)}`);
+    };
+    const world = { fetch: broken, clock: Date.now, deadlineMs: 500 };
+    const { outcome, error } = await attemptDelivery(delivery("http://127.0.0.1:1/"), world);
+    expect(outcome).toBe("connection_failed");
+    expect(error).toMatch(/^The connection failed: reset by peer x+$/);
+    expect(error?.length).toBeLessThan(240);
   });
 
   it.each([301, 302, 303, 307, 308])("%d is not followed: the other host gets nothing (B117)", async (status) => {

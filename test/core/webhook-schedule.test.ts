@@ -3,6 +3,8 @@ import {
   type AttemptFacts,
   type DeliveryOutcome,
   decideAfterAttempt,
+  decideHealth,
+  FAILING_LIMIT_MS,
   JITTER,
   MAX_ATTEMPTS,
   RETRY_DELAYS_MS,
@@ -97,5 +99,26 @@ describe("Retry-After (B139)", () => {
 
   it("does not buy an eleventh attempt", () => {
     expect(decideAfterAttempt(9, failed(429, 1_000), NOW, 0).kind).toBe("given_up");
+  });
+});
+
+describe("an endpoint's health", () => {
+  const failures: DeliveryOutcome[] = ["http_error", "redirect", "timeout", "connection_failed", "target_refused"];
+
+  it.each(failures)("%s counts from the first failure, and disables after five days of nothing else", (outcome) => {
+    expect(FAILING_LIMIT_MS).toBe(5 * 24 * 3_600_000);
+    expect(decideHealth(null, outcome, NOW)).toEqual({ failingSince: NOW, disable: null });
+    expect(decideHealth(NOW, outcome, NOW + FAILING_LIMIT_MS - 1)).toEqual({ failingSince: NOW, disable: null });
+    expect(decideHealth(NOW, outcome, NOW + FAILING_LIMIT_MS)).toEqual({ failingSince: NOW, disable: "failing" });
+  });
+
+  it("is restored by one success, however late", () => {
+    expect(decideHealth(NOW, "delivered", NOW + 2 * FAILING_LIMIT_MS)).toEqual({ failingSince: null, disable: null });
+    expect(decideHealth(null, "delivered", NOW)).toEqual({ failingSince: null, disable: null });
+  });
+
+  it("ends at once with 410", () => {
+    expect(decideHealth(null, "gone", NOW)).toEqual({ failingSince: null, disable: "gone" });
+    expect(decideHealth(NOW - 1, "gone", NOW)).toEqual({ failingSince: NOW - 1, disable: "gone" });
   });
 });

@@ -45,11 +45,12 @@ describe("one service, through all its ends", () => {
 
   it("keeps its secrets to its user, and off every command line", () => {
     expect(statSync(service.dataDir).mode & 0o777).toBe(0o700);
-    for (const name of ["key-pepper", "operator-token", "wallet-seed"]) {
+    for (const name of ["key-pepper", "operator-token", "wallet-seed", "secrets-key"]) {
       const path = join(service.dataDir, name);
       const secret = readFileSync(path, "utf8").trim();
       expect(statSync(path).mode & 0o777).toBe(0o600);
-      expect(Buffer.from(secret, "hex")).toHaveLength(32);
+      if (name === "secrets-key") expect(secret).toMatch(/^1:[A-Za-z0-9+/]{43}=$/);
+      else expect(Buffer.from(secret, "hex")).toHaveLength(32);
       expect(service.output()).not.toContain(secret);
       for (const pid of service.processes()) {
         expect(readFileSync(`/proc/${pid}/cmdline`, "latin1")).not.toContain(secret);

@@ -11,7 +11,7 @@ const STORAGE = "src/objects/stepped-storage.ts";
 /** These take the platform's fetch as it is: what they hand it to makes each request a step. */
 const HANDS_FETCH_ON = new Set([
   "src/objects/chain-scanner.ts",
-  "src/objects/webhook-endpoint.ts",
+  "src/objects/endpoint/base.ts",
   "src/objects/tenant/withdrawals/signing.ts",
   "src/chains/evm/http-exchange.ts",
   "src/watcher/evm-source.ts",

@@ -36,6 +36,7 @@ const EVENTS = [
   "account.debt_opened",
   "account.debt_cleared",
   "withdrawal.updated",
+  "endpoint.disabled",
 ];
 const OUTCOMES = ["accepted", "already_known", "nonce_consumed", "unknown", "replacement_underpriced", "pool_full"];
 const ATTEMPTS = ["payment that replaces another", "burn that replaces another"];

@@ -52,6 +52,7 @@ export class Service {
       KEY_PEPPER: "a pepper for the simulation alone, 0123456789",
       OPERATOR_TOKEN: "an operator of the simulation alone, 9876543210",
       WALLET_SEED: "7f3a9c51e8d24b06f1a7c3590de8b246d05e81c7a94f32b6680b1df4e97a25c3",
+      SECRETS_KEY: "1:AHQFc9VYm1aVbTSYvBqMxGGLxJ7liC+ODqgXdtAvEMI=",
       ALLOW_LOCAL_WEBHOOKS: "true",
       NETWORKS: settings.networks,
       ...settings.rpc,

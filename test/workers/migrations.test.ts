@@ -129,3 +129,37 @@ describe.each(KINDS)("the object of a %s", (kind, namespace, migrations, added) 
     });
   });
 });
+
+it("an endpoint of the first version that was gone says so in today's word, and keeps its secret and its rows", async () => {
+  const of: readonly [DurableObjectNamespace, Migrations, string][] = [
+    [WEBHOOK_ENDPOINT as unknown as DurableObjectNamespace, endpointMigrations as Migrations, "endpoint"],
+    [TENANT as unknown as DurableObjectNamespace, tenantMigrations as Migrations, "endpoints"],
+  ];
+  for (const [namespace, migrations, table] of of) {
+    const old = namespace.get(namespace.idFromName(`gone ${table}`));
+    await runInDurableObject(old, async (_, state) => {
+      await state.storage.deleteAll();
+      const [first] = migrations.journal.entries;
+      const m0000 = migrations.migrations.m0000;
+      if (first === undefined || m0000 === undefined) throw new Error("there is a first migration");
+      await migrate(drizzle(state.storage), { journal: { entries: [first] }, migrations: { m0000 } });
+      const run: Run = async (statement) => state.storage.sql.exec(statement).toArray();
+      await fill(run);
+      await run(`UPDATE ${table} SET disabled_reason = 'The endpoint answered 410 Gone.'`);
+    });
+    await evictDurableObject(old);
+    await runInDurableObject(old, async (_, { storage }) => {
+      const [row] = storage.sql.exec(`SELECT * FROM ${table}`).toArray();
+      expect(row).toMatchObject({ disabled_reason: "gone", signature: "v1" });
+      if (table === "endpoints") {
+        expect(row).toMatchObject({ public_key: null, api_version: "2026-11-01", revision: 0, disabled_at: null });
+        expect(storage.sql.exec("SELECT token, key_version FROM signers").toArray()).toEqual([]);
+        return;
+      }
+      expect(row).toMatchObject({ revision: 1, failing_since: null });
+      const [secret] = storage.sql.exec("SELECT secret, key_version, public_key FROM secrets").toArray();
+      expect(secret).toEqual({ secret: '"1"', key_version: null, public_key: null });
+      expect(storage.sql.exec("SELECT id FROM deliveries").toArray()).toEqual([{ id: null }]);
+    });
+  }
+});

@@ -542,6 +542,7 @@ describe("cron", () => {
     KEY_PEPPER: "a pepper for tests alone, 40 characters.",
     OPERATOR_TOKEN: "an operator token for tests alone, 46 signs...",
     WALLET_SEED: "5c1d0f9a7be3428665b0a4c7d9e8f162b347a8b9c0d1e2f3a4f60718293a4b5d",
+    SECRETS_KEY: "1:AHQFc9VYm1aVbTSYvBqMxGGLxJ7liC+ODqgXdtAvEMI=",
   };
   const work = () =>
     DB.prepare("SELECT due_at, unresolved, mismatches FROM tenant_work WHERE tenant_id = ?1")

@@ -533,6 +533,8 @@ describe("B130 I14 another tenant's things", () => {
       ["POST", "we", "/v1/webhook-endpoints/:id/rotate-secret"],
       ["POST", "we", "/v1/webhook-endpoints/:id/test"],
       ["POST", "we", "/v1/webhook-endpoints/:id/enable"],
+      ["POST", "we", "/v1/webhook-endpoints/:id/disable"],
+      ["POST", "we", `/v1/webhook-endpoints/:id/deliveries/del_${"0".repeat(26)}/resend`],
       ["POST", "we", "/v1/webhook-endpoints/:id/replay", { after_sequence: 0 }],
       ["GET", "we", "/v1/webhook-endpoints/:id/deliveries"],
       ["DELETE", "key", "/v1/api-keys/:id"],

@@ -8,9 +8,11 @@ import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import type { DeliveryView } from "../../src/core/views.ts";
-import type { Env } from "../../src/env.ts";
+import { RETRY_DELAYS_MS } from "../../src/core/webhook-schedule.ts";
+import { type Env, readSettings } from "../../src/env.ts";
 import { Tenant } from "../../src/index.ts";
 import type { QueuedEvent } from "../../src/objects/api.ts";
+import { SecretBox } from "../../src/objects/secret-box.ts";
 import type { WebhookEndpoint } from "../../src/objects/webhook-endpoint.ts";
 
 const SECOND = 1_000;
@@ -88,6 +90,8 @@ class Endpoint {
   readonly id = `we_${String(++count).padStart(4, "0")}`;
   readonly tenantId = `ten_${this.id}`;
   secret = "";
+  signature: "v1" | "v1a" = "v1";
+  publicKey: string | null = null;
 
   /** A fresh one each time: a crash breaks the ones from before. */
   get stub(): DurableObjectStub<WebhookEndpoint> {
@@ -95,12 +99,14 @@ class Endpoint {
     return namespace.get(namespace.idFromName(this.id)) as unknown as DurableObjectStub<WebhookEndpoint>;
   }
 
-  static async open(url = URL_): Promise<Endpoint> {
+  static async open(url = URL_, signature: "v1" | "v1a" = "v1"): Promise<Endpoint> {
     const endpoint = new Endpoint();
+    endpoint.signature = signature;
     opened.push(endpoint);
     await endpoint.takeTime();
-    const { secret } = await endpoint.configure(url);
+    const { secret, state } = await endpoint.configure(url);
     endpoint.secret = secret ?? "";
+    endpoint.publicKey = state.publicKey;
     return endpoint;
   }
 
@@ -112,13 +118,18 @@ class Endpoint {
     });
   }
 
+  /** @returns the secret that it made */
+  async rotate(overlapS: number, requestId: string): Promise<string> {
+    return (await this.stub.rotateSecret(overlapS, requestId)).secret ?? "";
+  }
+
   inside<T>(work: (object: WebhookEndpoint, state: DurableObjectState) => T | Promise<T>): Promise<T> {
     return runInDurableObject(this.stub, work);
   }
 
   configure(url: string) {
-    const target = { tenantId: this.tenantId, endpointId: this.id, url, apiVersion: "2026-11-01" };
-    return this.stub.configure(target) as Promise<{ secret: string | null }>;
+    const { tenantId, id: endpointId, signature } = this;
+    return this.stub.configure({ tenantId, endpointId, url, apiVersion: "2026-11-01", signature });
   }
 
   async enqueue(list: readonly QueuedEvent[], replay = false): Promise<void> {
@@ -188,7 +199,9 @@ describe("a delivery", () => {
     expect(delivery).toMatchObject({ event_id: one.id, sequence: 1, status: "delivered", next_attempt_at: null });
     expect(delivery?.id).toMatch(/^del_[0-9a-hjkmnp-tv-z]{26}$/);
     const at = new Date(now).toISOString();
-    expect(delivery?.attempts).toEqual([{ at, status: 200, outcome: "delivered", duration_ms: 0, response: "ok" }]);
+    expect(delivery?.attempts).toEqual([
+      { at, status: 200, outcome: "delivered", duration_ms: 0, response: "ok", error: null },
+    ]);
   });
 
   it("of an event that was met before is ignored", async () => {
@@ -204,11 +217,14 @@ describe("a delivery", () => {
     const endpoint = await Endpoint.open("https://10.0.0.1/hook");
     await endpoint.enqueue(events("a", 1));
     await until(async () => expect((await endpoint.list())[0]?.attempts).toHaveLength(1));
-    for (let attempt = 2; attempt <= 10; attempt++) {
-      await endpoint.pass(30 * HOUR);
-      await until(async () => expect((await endpoint.list())[0]?.attempts).toHaveLength(attempt));
+    for (const [i, waitMs] of RETRY_DELAYS_MS.entries()) {
+      await endpoint.pass(waitMs);
+      await until(async () => expect((await endpoint.list())[0]?.attempts).toHaveLength(i + 2));
     }
-    expect((await endpoint.list())[0]).toMatchObject({ status: "given_up", next_attempt_at: null });
+    const [delivery] = await endpoint.list();
+    expect(delivery).toMatchObject({ status: "given_up", next_attempt_at: null });
+    expect(delivery?.attempts[0]).toMatchObject({ status: null, outcome: "target_refused", response: null });
+    expect(delivery?.attempts[0]?.error).toMatch(/^The target is refused: /);
     expect(sent).toEqual([]);
   });
 
@@ -555,15 +571,20 @@ describe("restarts (B135)", () => {
   it("after a fault of our own come back later, counting nothing, telling no secret", async () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const endpoint = await Endpoint.open();
-    await endpoint.inside((_, state) => state.storage.sql.exec("UPDATE secrets SET secret = 'whsec_AAAA'"));
+    const stored = await endpoint.inside(
+      (_, { storage }) => storage.sql.exec("SELECT secret FROM secrets").one().secret,
+    );
+    await endpoint.inside((_, state) =>
+      state.storage.sql.exec("UPDATE secrets SET secret = 'AAAAAAAAAAAAAAAAAAAAAAAA'"),
+    );
     await endpoint.enqueue(events("a", 1));
     await until(() => expect(logged).toHaveBeenCalledTimes(1));
-    expect(String(logged.mock.calls[0])).toContain("24 to 64 bytes, got 3");
+    expect(String(logged.mock.calls[0])).toContain("does not open under version 2");
     expect(String(logged.mock.calls[0])).not.toContain("AAAA");
     expect(await endpoint.alarmAt()).toBe(now + 20 * SECOND);
     await endpoint.pass(20 * SECOND);
     expect(logged).toHaveBeenCalledTimes(1);
-    await endpoint.inside((_, state) => state.storage.sql.exec("UPDATE secrets SET secret = ?", endpoint.secret));
+    await endpoint.inside((_, state) => state.storage.sql.exec("UPDATE secrets SET secret = ?", stored));
     await endpoint.pass(MINUTE);
     await endpoint.quiet();
     expect(await endpoint.list()).toMatchObject([{ status: "delivered", attempts: [{ status: 200 }] }]);
@@ -576,7 +597,8 @@ describe("410 Gone (B139)", () => {
     merchant = () => new Response("gone", { status: 410 });
     await endpoint.enqueue(events("a", 1, 2));
     await endpoint.quiet();
-    await until(() => expect(told).toEqual([[endpoint.id, "disabled", "The endpoint answered 410 Gone."]]));
+    const state = { revision: 2, status: "disabled", disabledReason: "gone", disabledAt: now + 1, publicKey: null };
+    await until(() => expect(told).toEqual([[endpoint.id, state]]));
 
     await endpoint.enqueue([...events("a", 3), ...events("b", 4)]);
     for (let day = 0; day < 10; day++) await endpoint.pass(DAY);
@@ -736,10 +758,7 @@ describe("a replay", () => {
     const endpoint = await Endpoint.open();
     merchant = () => new Response(null, { status: 500 });
     await endpoint.enqueue(events("a", 1));
-    for (let i = 0; i < 10; i++) {
-      await endpoint.quiet();
-      await endpoint.pass(DAY);
-    }
+    await giveUp(endpoint);
     expect(await endpoint.list()).toMatchObject([{ status: "given_up" }]);
     merchant = () => new Response();
     await endpoint.enqueue(events("a", 1), true);
@@ -752,7 +771,7 @@ describe("secrets (B113)", () => {
   it("are given once; configuring again changes the target alone", async () => {
     const endpoint = await Endpoint.open();
     expect(endpoint.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    expect(await endpoint.configure("https://new.example/hook")).toEqual({ secret: null });
+    expect(await endpoint.configure("https://new.example/hook")).toMatchObject({ secret: null });
     await endpoint.enqueue(events("a", 1));
     await endpoint.quiet();
     expect(sent[0]?.url).toBe("https://new.example/hook");
@@ -763,10 +782,10 @@ describe("secrets (B113)", () => {
 
   it("overlap while one replaces the other, then the old one stops; a repeated request gives the same", async () => {
     const endpoint = await Endpoint.open();
-    const { secret: fresh } = await endpoint.stub.rotateSecret(3_600, "req_1");
+    const fresh = await endpoint.rotate(3_600, "req_1");
     expect(fresh).not.toBe(endpoint.secret);
     now += HOUR - 1;
-    expect(await endpoint.stub.rotateSecret(3_600, "req_1")).toEqual({ secret: fresh });
+    expect(await endpoint.rotate(3_600, "req_1")).toBe(fresh);
     const signers = async (sequence: number, ...secrets: string[]) => {
       await endpoint.enqueue(events(`s${sequence}`, sequence));
       await endpoint.quiet();
@@ -778,13 +797,13 @@ describe("secrets (B113)", () => {
     await signers(1, fresh, endpoint.secret);
     now += 1;
     await signers(2, fresh);
-    const { secret: newest } = await endpoint.stub.rotateSecret(0, "req_2");
+    const newest = await endpoint.rotate(0, "req_2");
     await signers(3, newest);
   });
 
   it("rotated under whatever request id are new ones", async () => {
     const endpoint = await Endpoint.open();
-    const { secret } = await endpoint.stub.rotateSecret(0, "configure");
+    const secret = await endpoint.rotate(0, "configure");
     expect(secret).toMatch(/^whsec_/);
     expect(secret).not.toBe(endpoint.secret);
   });
@@ -792,13 +811,358 @@ describe("secrets (B113)", () => {
   it("rotated without overlap end every older one", async () => {
     const endpoint = await Endpoint.open();
     await endpoint.stub.rotateSecret(7 * 86_400, "req_1");
-    const { secret } = await endpoint.stub.rotateSecret(0, "req_2");
+    const secret = await endpoint.rotate(0, "req_2");
     await endpoint.enqueue(events("a", 1));
     await endpoint.quiet();
     expect(sent[0]?.headers["webhook-signature"]?.split(" ")).toHaveLength(1);
     expect(sent[0]?.headers["webhook-signature"]).toBe(
       new Webhook(secret).sign(sent[0]?.id ?? "", new Date(now), sent[0]?.body ?? ""),
     );
+  });
+});
+
+describe("secrets at rest", () => {
+  /** Every value of every table, as it lies in the object's storage. */
+  const raw = (endpoint: Endpoint) =>
+    endpoint.inside((_, { storage }) => {
+      const tables = storage.sql.exec("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
+      const names = tables.map(({ name }) => String(name)).filter((name) => !name.startsWith("_cf_"));
+      return JSON.stringify(names.map((name) => storage.sql.exec(`SELECT * FROM "${name}"`).toArray()));
+    });
+  const rows = (endpoint: Endpoint) =>
+    endpoint.inside((_, { storage }) =>
+      storage.sql.exec("SELECT n, secret, key_version FROM secrets ORDER BY n").toArray(),
+    );
+  const plain = (secret: string) => secret.slice("whsec_".length);
+
+  it("are nowhere in storage, neither the first nor one that replaced it", async () => {
+    const endpoint = await Endpoint.open();
+    const fresh = await endpoint.rotate(3_600, "req_1");
+    const check = async () => {
+      const stored = await raw(endpoint);
+      expect(stored).toContain(endpoint.id);
+      for (const secret of [endpoint.secret, fresh]) {
+        expect(plain(secret)).toHaveLength(44);
+        expect(stored).not.toContain(plain(secret));
+        expect(stored).not.toContain(Buffer.from(plain(secret), "base64").toString("hex"));
+      }
+    };
+    // Before they are used, and after.
+    await check();
+    await endpoint.enqueue(events("a", 1));
+    await endpoint.quiet();
+    await check();
+    expect((await rows(endpoint)).map((row) => row.key_version)).toEqual(["2", "2"]);
+  });
+
+  it("that an older version left as plain text still sign, and are sealed when they are first used", async () => {
+    const endpoint = await Endpoint.open();
+    const old = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const before = "UPDATE secrets SET secret = ?, key_version = NULL";
+    await endpoint.inside((_, state) => state.storage.sql.exec(before, old));
+    await evictDurableObject(endpoint.stub);
+    await endpoint.takeTime();
+    for (const sequence of [1, 2]) {
+      await endpoint.enqueue(events(`s${sequence}`, sequence));
+      await endpoint.quiet();
+      const one = sent.at(-1);
+      const signature = new Webhook(old).sign(one?.id ?? "", new Date(now), one?.body ?? "");
+      expect(one?.headers["webhook-signature"]).toBe(signature);
+      expect(await raw(endpoint)).not.toContain(plain(old));
+      expect((await rows(endpoint)).map((row) => row.key_version)).toEqual(["2"]);
+      // The sealed one signs as well, in an instance that never saw the other.
+      await evictDurableObject(endpoint.stub);
+      await endpoint.takeTime();
+    }
+  });
+
+  it("under a root key that no longer writes are sealed under the one that does", async () => {
+    const endpoint = await Endpoint.open();
+    const owner = { kind: "webhook-secret", tenantId: endpoint.tenantId, place: endpoint.id } as const;
+    const { rootKeys } = readSettings(env as unknown as Env);
+    const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+    const older = await new SecretBox(() => rootKeys.slice(1), random).seal(endpoint.secret, owner);
+    expect(older.keyVersion).toBe("1");
+    const before = "UPDATE secrets SET secret = ?, key_version = ?";
+    await endpoint.inside((_, state) => state.storage.sql.exec(before, older.text, older.keyVersion));
+    await endpoint.enqueue(events("a", 1));
+    await endpoint.quiet();
+    const signature = new Webhook(endpoint.secret).sign(sent[0]?.id ?? "", new Date(now), sent[0]?.body ?? "");
+    expect(sent[0]?.headers["webhook-signature"]).toBe(signature);
+    const [row] = await rows(endpoint);
+    expect(row?.key_version).toBe("2");
+    expect(row?.secret).not.toBe(older.text);
+  });
+
+  it("copied to another owner do not open", async () => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const [mine, theirs] = [await Endpoint.open(), await Endpoint.open()];
+    const [stolen] = await rows(theirs);
+    const copy = "UPDATE secrets SET secret = ?";
+    await mine.inside((_, state) => state.storage.sql.exec(copy, String(stolen?.secret)));
+    await mine.enqueue(events("a", 1));
+    await until(() => expect(String(logged.mock.calls)).toContain("damaged or another owner's"));
+    expect(sent).toEqual([]);
+  });
+
+  it("whose root key was taken away wait for it, and name its version", async () => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const endpoint = await Endpoint.open();
+    await endpoint.inside((_, state) => state.storage.sql.exec("UPDATE secrets SET key_version = '0'"));
+    await endpoint.enqueue(events("a", 1));
+    await until(() => expect(String(logged.mock.calls)).toContain("SECRETS_KEY has no version 0"));
+    expect(sent).toEqual([]);
+    await endpoint.inside((_, state) => state.storage.sql.exec("UPDATE secrets SET key_version = '2'"));
+    await endpoint.pass(MINUTE);
+    await endpoint.quiet();
+    expect(await endpoint.list()).toMatchObject([{ status: "delivered", attempts: [{ status: 200 }] }]);
+  });
+
+  it("of a request that came twice at once are one", async () => {
+    const endpoint = await Endpoint.open();
+    const both = await Promise.all([endpoint.rotate(0, "req_1"), endpoint.rotate(0, "req_1")]);
+    expect(both[0]).toBe(both[1]);
+    expect(await rows(endpoint)).toHaveLength(2);
+  });
+});
+
+describe("asymmetric keys (v1a)", () => {
+  async function isVerified(publicKey: string | null, signature: string | undefined, one: Sent | undefined) {
+    const bytes = (base64: string) => new Uint8Array(Buffer.from(base64, "base64"));
+    const raw = bytes(publicKey?.slice("whpk_".length) ?? "");
+    const key = await crypto.subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]);
+    const signed = new TextEncoder().encode(`${one?.id}.${one?.timestamp}.${one?.body}`);
+    return crypto.subtle.verify({ name: "Ed25519" }, key, bytes(signature?.slice("v1a,".length) ?? ""), signed);
+  }
+
+  it("sign what they send; nobody is given the private one, and it is not in storage", async () => {
+    const endpoint = await Endpoint.open(URL_, "v1a");
+    expect(endpoint.secret).toBe("");
+    expect(endpoint.publicKey).toMatch(/^whpk_[A-Za-z0-9+/]{43}=$/);
+    await endpoint.enqueue(events("a", 1));
+    await endpoint.quiet();
+    const header = sent[0]?.headers["webhook-signature"];
+    expect(header).toMatch(/^v1a,[A-Za-z0-9+/]{86}==$/);
+    expect(await isVerified(endpoint.publicKey, header, sent[0])).toBe(true);
+    const [row] = await endpoint.inside((_, state) => state.storage.sql.exec("SELECT * FROM secrets").toArray());
+    expect(row).toMatchObject({ public_key: endpoint.publicKey, key_version: "2" });
+    expect(String(row?.secret)).not.toContain("whsk_");
+    expect(Buffer.from(String(row?.secret), "base64").length).toBe(12 + "whsk_".length + 44 + 16);
+  });
+
+  it("overlap while one replaces the other, then the old one stops; the tenant is told the new one", async () => {
+    const endpoint = await Endpoint.open(URL_, "v1a");
+    const { secret, state } = await endpoint.stub.rotateSecret(3_600, "req_1");
+    expect(secret).toBeNull();
+    expect(state).toMatchObject({ revision: 2, status: "enabled" });
+    expect(state.publicKey).not.toBe(endpoint.publicKey);
+    expect(await endpoint.stub.rotateSecret(3_600, "req_1")).toEqual({ secret, state });
+    await until(() => expect(told).toEqual([[endpoint.id, state]]));
+
+    await endpoint.enqueue(events("a", 1));
+    await endpoint.quiet();
+    const [fresh, old, ...more] = sent[0]?.headers["webhook-signature"]?.split(" ") ?? [];
+    expect(more).toEqual([]);
+    expect(await isVerified(state.publicKey, fresh, sent[0])).toBe(true);
+    expect(await isVerified(endpoint.publicKey, old, sent[0])).toBe(true);
+    now += HOUR;
+    await endpoint.enqueue(events("b", 2));
+    await endpoint.quiet();
+    const header = sent[1]?.headers["webhook-signature"];
+    expect(header?.split(" ")).toHaveLength(1);
+    expect(await isVerified(state.publicKey, header, sent[1])).toBe(true);
+  });
+});
+
+describe("five days of failure", () => {
+  /** Lets a day pass in which one more event arrives. */
+  async function nextDay(endpoint: Endpoint, sequence: number): Promise<void> {
+    now += DAY;
+    await endpoint.enqueue(events(`day${sequence}`, sequence));
+    await endpoint.quiet();
+  }
+
+  it("disable the endpoint and tell the tenant; enabling sends what piled up, in order and at the pace", async () => {
+    const endpoint = await Endpoint.open();
+    merchant = () => new Response("no", { status: 500 });
+    await endpoint.enqueue(events("day1", 1));
+    await endpoint.quiet();
+    const failingSince = now;
+    for (let day = 2; day <= 5; day++) await nextDay(endpoint, day);
+    now = failingSince + 5 * DAY - 1;
+    await endpoint.enqueue(events("day6", 6));
+    await endpoint.quiet();
+    expect(told).toEqual([]);
+    now += 1;
+    await endpoint.enqueue(events("day7", 7));
+    const reason = { status: "disabled", disabledReason: "failing", disabledAt: now };
+    await until(() => expect(told).toEqual([[endpoint.id, expect.objectContaining(reason)]]));
+    await endpoint.quiet();
+
+    const before = sent.length;
+    const piled = Array.from({ length: 60 }, (_, i) => event(100 + i, i % 2 === 0 ? "even" : `odd${i}`));
+    await endpoint.enqueue(piled);
+    for (let day = 0; day < 3; day++) await endpoint.pass(DAY);
+    await endpoint.quiet();
+    expect(sent).toHaveLength(before);
+
+    merchant = () => new Response();
+    await endpoint.stub.enable();
+    await endpoint.quiet();
+    expect(sent).toHaveLength(before + 50);
+    for (let second = 0; second < 3; second++) {
+      await endpoint.pass(SECOND);
+      await endpoint.quiet();
+    }
+    expect(await endpoint.list({ status: "pending" })).toEqual([]);
+    const even = ids().filter((id) => id >= 100 && id % 2 === 0);
+    expect(even).toEqual(Array.from({ length: 30 }, (_, i) => 100 + 2 * i));
+    expect(new Set(ids().slice(before)).size).toBe(ids().slice(before).length);
+    expect(told).toHaveLength(1);
+  });
+
+  it("begin anew with each success, with another target, and when the endpoint is enabled", async () => {
+    const endpoint = await Endpoint.open();
+    let status = 500;
+    merchant = () => new Response(null, { status });
+    await endpoint.enqueue(events("day1", 1));
+    await endpoint.quiet();
+    for (let day = 2; day <= 4; day++) await nextDay(endpoint, day);
+    status = 200;
+    await nextDay(endpoint, 5);
+    status = 500;
+    for (let day = 6; day <= 10; day++) await nextDay(endpoint, day);
+    await endpoint.configure("https://new.example/hook");
+    for (let day = 11; day <= 15; day++) await nextDay(endpoint, day);
+    expect(told).toEqual([]);
+    // The same target once more is no other one.
+    await endpoint.configure("https://new.example/hook");
+    await nextDay(endpoint, 16);
+    await until(() => expect(told).toHaveLength(1));
+    await endpoint.stub.enable();
+    await endpoint.quiet();
+    for (let day = 17; day <= 20; day++) await nextDay(endpoint, day);
+    expect(told).toHaveLength(1);
+  });
+});
+
+describe("an endpoint that its owner disabled", () => {
+  it("gets nothing until it is enabled, and says why; doing either twice changes nothing", async () => {
+    const endpoint = await Endpoint.open();
+    const state = await endpoint.stub.disable();
+    expect(state).toMatchObject({ revision: 2, status: "disabled", disabledReason: "by_request", disabledAt: now + 1 });
+    await until(() => expect(told).toEqual([[endpoint.id, state]]));
+    now += HOUR;
+    expect(await endpoint.stub.disable()).toEqual(state);
+    await endpoint.enqueue(events("a", 1, 2));
+    await endpoint.pass(DAY);
+    await endpoint.quiet();
+    expect(sent).toEqual([]);
+    const enabled = await endpoint.stub.enable();
+    expect(enabled).toMatchObject({ revision: 3, status: "enabled", disabledReason: null, disabledAt: null });
+    expect(await endpoint.stub.enable()).toEqual(enabled);
+    await endpoint.quiet();
+    expect(ids()).toEqual([1, 2]);
+  });
+});
+
+describe("a delivery sent again", () => {
+  const idOf = async (endpoint: Endpoint, sequence: number) =>
+    (await endpoint.list()).find((delivery) => delivery.sequence === sequence)?.id ?? "";
+  const resend = async (endpoint: Endpoint, id: string) => {
+    const outcome = await endpoint.stub.resend(id);
+    if (!outcome.ok) throw new Error(outcome.refusal.code);
+    return outcome.value as unknown as DeliveryView;
+  };
+
+  it("that was given up goes out with the same id and bytes, a fresh time stamp and signature", async () => {
+    const endpoint = await Endpoint.open();
+    merchant = () => new Response("no", { status: 500 });
+    await endpoint.enqueue(events("a", 1));
+    await giveUp(endpoint);
+    const [old] = await endpoint.list({ status: "given_up" });
+    merchant = () => new Response();
+    now += HOUR;
+    const again = await resend(endpoint, old?.id ?? "");
+    expect(again).toMatchObject({ event_id: old?.event_id, sequence: 1, status: "pending", attempts: [] });
+    expect(again.id).not.toBe(old?.id);
+    await endpoint.quiet();
+    const [first, last] = [sent[0], sent.at(-1)];
+    expect(sent).toHaveLength(11);
+    expect([last?.id, last?.body]).toEqual([first?.id, first?.body]);
+    expect(last?.timestamp).toBe(Math.floor(now / SECOND));
+    expect(last?.headers["webhook-signature"]).toBe(
+      new Webhook(endpoint.secret).sign(last?.id ?? "", new Date(now), last?.body ?? ""),
+    );
+    const outcome = await endpoint.stub.delivery(again.id);
+    expect(outcome).toMatchObject({ ok: true, value: { id: again.id, status: "delivered" } });
+    expect(await endpoint.list({ status: "given_up" })).toEqual([old]);
+  });
+
+  it("keeps its place in its subject: behind what is under way, before what is later", async () => {
+    const endpoint = await Endpoint.open();
+    await endpoint.enqueue(events("a", 1, 2));
+    await endpoint.quiet();
+    const held = gate();
+    merchant = async () => {
+      await held.passed();
+      return new Response();
+    };
+    await endpoint.enqueue(events("a", 3, 4));
+    await until(() => expect(active).toBe(1));
+    await resend(endpoint, await idOf(endpoint, 1));
+    await resend(endpoint, await idOf(endpoint, 2));
+    held.open();
+    await endpoint.quiet();
+    expect(ids()).toEqual([1, 2, 3, 1, 2, 4]);
+    expect(mostActive).toBe(1);
+  });
+
+  it("while it is still pending is tried now and not doubled, also when it is under way", async () => {
+    const endpoint = await Endpoint.open();
+    merchant = () => new Response(null, { status: 500 });
+    await endpoint.enqueue(events("a", 1));
+    await endpoint.quiet();
+    const id = await idOf(endpoint, 1);
+    const held = gate();
+    merchant = async () => {
+      await held.passed();
+      return new Response();
+    };
+    expect(await resend(endpoint, id)).toMatchObject({ id, status: "pending" });
+    await until(() => expect(active).toBe(1));
+    expect(await resend(endpoint, id)).toMatchObject({ id, status: "pending" });
+    held.open();
+    await endpoint.quiet();
+    expect(ids()).toEqual([1, 1]);
+    expect(await endpoint.list()).toMatchObject([{ id, status: "delivered" }]);
+  });
+
+  it("waits when the endpoint is disabled", async () => {
+    const endpoint = await Endpoint.open();
+    await endpoint.enqueue(events("a", 1));
+    await endpoint.quiet();
+    await endpoint.stub.disable();
+    expect(await resend(endpoint, await idOf(endpoint, 1))).toMatchObject({ status: "pending", next_attempt_at: null });
+    await endpoint.quiet();
+    expect(sent).toHaveLength(1);
+    await endpoint.stub.enable();
+    await endpoint.quiet();
+    expect(ids()).toEqual([1, 1]);
+  });
+
+  it("is found by its name, also in rows from before names were kept; another name is none", async () => {
+    const endpoint = await Endpoint.open();
+    await endpoint.enqueue([event(1, "a"), event(2, "b"), event(3, "c")]);
+    await endpoint.quiet();
+    await endpoint.inside((_, state) => state.storage.sql.exec("UPDATE deliveries SET id = NULL WHERE sequence <> 2"));
+    for (const sequence of [1, 2, 3]) await resend(endpoint, await idOf(endpoint, sequence));
+    await endpoint.quiet();
+    expect(ids().slice(3).sort()).toEqual([1, 2, 3]);
+    const other = await Endpoint.open();
+    const notFound = { ok: false, refusal: { code: "not_found" } };
+    expect(await other.stub.resend(await idOf(endpoint, 1))).toMatchObject(notFound);
+    expect(await other.stub.delivery(await idOf(endpoint, 1))).toMatchObject(notFound);
   });
 });
 
@@ -887,10 +1251,19 @@ describe("closing", () => {
 
   it("an object never serves two endpoints", async () => {
     const endpoint = await Endpoint.open();
-    const other = { tenantId: "ten_x", endpointId: "we_x", url: URL_, apiVersion: "1" };
+    const other = { tenantId: "ten_x", endpointId: "we_x", url: URL_, apiVersion: "1", signature: "v1" as const };
     await expectThrow(async () => void (await endpoint.stub.configure(other)), "this object is");
   });
 });
+
+/** Every attempt of what is pending fails, each one when it is due. */
+async function giveUp(endpoint: Endpoint): Promise<void> {
+  await endpoint.quiet();
+  for (const waitMs of RETRY_DELAYS_MS) {
+    await endpoint.pass(waitMs);
+    await endpoint.quiet();
+  }
+}
 
 /** Ends every object as a crash would: nothing is drained, only what was committed is left. */
 async function crash(endpoint: Endpoint): Promise<void> {

@@ -672,6 +672,48 @@ describe("another signer", () => {
     expect((await owner.signed()).map(({ nonce }) => nonce)).toEqual([0]);
   });
 
+  it("has a token that no row holds, no answer shows, and no other wallet's row opens", async () => {
+    const { merchant, node } = await startOne();
+    serve();
+    const token = "t0k3n-0f.the_signers-own~4711";
+    const bearers: (string | null)[] = [];
+    const served = vi.mocked(fetch).getMockImplementation();
+    vi.mocked(fetch).mockImplementation((input, init) => {
+      if (String(input).startsWith(URL_OF_SIGNER)) bearers.push(new Headers(init?.headers).get("authorization"));
+      return served?.(input, init) ?? Promise.reject(new TypeError("fetch failed"));
+    });
+    const body = { type: "remote", url: `${URL_OF_SIGNER}/`, address: theirs.address, token };
+    const chosen = await merchant.call("PUT", "/v1/wallets/local/signer", { body });
+    expect(chosen.status).toBe(200);
+    expect(await chosen.text()).not.toContain(token);
+    const rows = () => merchant.inside((_, sql) => JSON.stringify(sql.exec("SELECT * FROM signers").toArray()));
+    const versions = () => merchant.inside((_, sql) => sql.exec("SELECT key_version FROM signers").one().key_version);
+    expect(await rows()).not.toContain(token);
+    expect(await versions()).toBe("2");
+    await merchant.withdraw();
+    expect(node.sent.map(({ from }) => from)).toEqual([theirs.address]);
+
+    // As an older version left it.
+    await merchant.inside((_, sql) => sql.exec("UPDATE signers SET token = ?, key_version = NULL", token));
+    await merchant.withdraw();
+    expect(node.sent.map(({ from }) => from)).toEqual([theirs.address, theirs.address]);
+    expect(await rows()).not.toContain(token);
+    expect(await versions()).toBe("2");
+    expect(new Set(bearers)).toEqual(new Set([`Bearer ${token}`]));
+
+    const { merchant: other } = await startOne();
+    const row = await merchant.inside((_, sql) => sql.exec("SELECT * FROM signers").one());
+    await other.inside((_, sql) => {
+      const copy = "INSERT INTO signers (network, url, address, token, key_version) VALUES (?, ?, ?, ?, ?)";
+      sql.exec(copy, row.network, row.url, row.address, row.token, row.key_version);
+    });
+    const asked = bearers.length;
+    const { id } = (await (await other.ask()).json()) as WithdrawalView;
+    await other.settle();
+    expect(await other.withdrawal(id)).toMatchObject({ waiting_for: "signer" });
+    expect(bearers).toHaveLength(asked);
+  });
+
   it("that does not answer is refused", async () => {
     const { merchant } = await startOne();
     expect(await statusAndCode(await choose(merchant, theirs.address))).toBe("422 invalid_fields");

@@ -5,7 +5,9 @@ import { Event } from "../../schema/event.ts";
 import { idOf, NoFields, Overlap } from "../../schema/fields.ts";
 import { NoQuery, PageQuery } from "../../schema/page.ts";
 import {
+  Delivery,
   DeliveryPage,
+  DeliveryPath,
   DeliveryQuery,
   Endpoint,
   EndpointPage,
@@ -89,7 +91,9 @@ const rotateSecret = createRoute({
   operationId: "rotateWebhookSecret",
   tags,
   summary: "Make a new secret",
-  description: "The old secret keeps signing beside the new one until the overlap ends.",
+  description:
+    "With v1a: a new key pair. The old key keeps signing beside the new one until the overlap ends, each delivery " +
+    "carries both signatures, the new one first, and either one verifies it.",
   ...keyedAction,
   request: { query: NoQuery, params: idOf("we"), body: optionalBody(Overlap) },
   responses: { 200: json(Endpoint, "The endpoint with its new secret"), ...actOnOne },
@@ -101,6 +105,21 @@ const enableEndpoint = createRoute({
   operationId: "enableWebhookEndpoint",
   tags,
   summary: "Deliver again",
+  description:
+    "What was to be sent meanwhile goes out at a bounded pace, in order within each subject. Enabling an enabled endpoint changes nothing.",
+  ...keyedAction,
+  request: { query: NoQuery, params: idOf("we"), body: optionalBody(NoFields) },
+  responses: { 200: json(Endpoint, "The endpoint"), ...actOnOne },
+});
+
+const disableEndpoint = createRoute({
+  method: "post",
+  path: "/v1/webhook-endpoints/{id}/disable",
+  operationId: "disableWebhookEndpoint",
+  tags,
+  summary: "Stop delivering for now",
+  description:
+    "Events wait until the endpoint is enabled; none is lost. Disabling a disabled endpoint changes nothing.",
   ...keyedAction,
   request: { query: NoQuery, params: idOf("we"), body: optionalBody(NoFields) },
   responses: { 200: json(Endpoint, "The endpoint"), ...actOnOne },
@@ -140,10 +159,28 @@ const listDeliveries = createRoute({
   responses: { 200: json(DeliveryPage, "Deliveries"), ...problems(400, 401, 403, 404, 422, 429, 500, 503) },
 });
 
+const resendDelivery = createRoute({
+  method: "post",
+  path: "/v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend",
+  operationId: "resendWebhookDelivery",
+  tags,
+  summary: "Send one delivery again",
+  description:
+    "Whatever became of it: the same event id and the same body as a further delivery, with a fresh time stamp and " +
+    "signature, in its place among the events of its subject. One that is still pending is tried now instead of " +
+    "when its wait ends.",
+  ...keyedAction,
+  request: { query: NoQuery, params: DeliveryPath, body: optionalBody(NoFields) },
+  responses: { 202: json(Delivery, "The delivery that is on its way"), ...actOnOne },
+});
+
 export function webhookEndpointRoutes(app: App): void {
   app.openapi(createEndpoint, async (c) => {
     const input = c.req.valid("json");
-    return send(c, await c.var.tenant.createEndpoint(c.var.caller, input, idempotencyOf(c, input)), 201);
+    const { signature, ...rest } = input;
+    // Keys that were sent before there was a choice go on meaning the same request.
+    const meaning = signature === "v1" ? rest : input;
+    return send(c, await c.var.tenant.createEndpoint(c.var.caller, input, idempotencyOf(c, meaning)), 201);
   });
 
   app.openapi(listEndpoints, async (c) =>
@@ -178,6 +215,10 @@ export function webhookEndpointRoutes(app: App): void {
     send(c, await c.var.tenant.enableEndpoint(c.var.caller, c.req.valid("param").id), 200),
   );
 
+  app.openapi(disableEndpoint, async (c) =>
+    send(c, await c.var.tenant.disableEndpoint(c.var.caller, c.req.valid("param").id), 200),
+  );
+
   app.openapi(testEndpoint, async (c) => {
     const { id } = c.req.valid("param");
     return send(c, await c.var.tenant.testEndpoint(c.var.caller, id, idempotencyOf(c, {})), 202);
@@ -192,5 +233,10 @@ export function webhookEndpointRoutes(app: App): void {
   app.openapi(listDeliveries, async (c) => {
     const { filter, page } = filterAndPage(c.req.valid("query"));
     return send(c, await c.var.tenant.listDeliveries(c.var.caller, c.req.valid("param").id, filter, page), 200);
+  });
+
+  app.openapi(resendDelivery, async (c) => {
+    const { id, delivery_id: deliveryId } = c.req.valid("param");
+    return send(c, await c.var.tenant.resendDelivery(c.var.caller, id, deliveryId, idempotencyOf(c, {})), 202);
   });
 }

@@ -5,8 +5,8 @@
  * disabled or enabled, and events replayed.
  */
 
-import { decideAfterAttempt } from "../../core/webhook-schedule.ts";
-import { disableEndpoint, type EndpointRow } from "../../store/endpoint/config.ts";
+import { decideAfterAttempt, decideHealth } from "../../core/webhook-schedule.ts";
+import { disableEndpoint, type EndpointRow, setFailingSince } from "../../store/endpoint/config.ts";
 import type { EndpointDb } from "../../store/endpoint/database.ts";
 import { readDelivery, recordAttempt, reschedule, settle } from "../../store/endpoint/queue.ts";
 import type { AttemptResult } from "../../webhooks/delivery.ts";
@@ -29,6 +29,7 @@ export function commitAttempt(
 ): void {
   const row = readDelivery(db, sent.position);
   if (row?.status !== "pending") return;
+  commitHealth(db, endpoint, sent, result, now);
   recordAttempt(db, row.position, { at: sent.startedAt, ...result });
   const next = decideAfterAttempt(row.failures, result, now, random);
   switch (next.kind) {
@@ -41,10 +42,16 @@ export function commitAttempt(
     case "retry":
       reschedule(db, row.position, next.failures, next.nextAt);
       return;
-    case "endpoint_gone": {
-      // A 410 of a former target, or from before the endpoint was enabled again, says nothing about now.
-      const isCurrent = sent.url === endpoint.url && sent.startedAt >= endpoint.statusAt;
-      if (endpoint.status === "enabled" && isCurrent) disableEndpoint(db, "The endpoint answered 410 Gone.", now);
-    }
+    case "endpoint_gone":
+      return;
   }
+}
+
+/** Of a former target, or from before the endpoint was enabled again, an answer says nothing about now. */
+function commitHealth(db: EndpointDb, endpoint: EndpointRow, sent: Sent, result: AttemptResult, now: number): void {
+  const isCurrent = sent.url === endpoint.url && sent.startedAt >= endpoint.statusAt;
+  if (endpoint.status !== "enabled" || !isCurrent) return;
+  const health = decideHealth(endpoint.failingSince, result.outcome, now);
+  if (health.failingSince !== endpoint.failingSince) setFailingSince(db, health.failingSince);
+  if (health.disable !== null) disableEndpoint(db, health.disable, now);
 }

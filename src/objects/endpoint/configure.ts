@@ -1,26 +1,25 @@
 /**
- * Owns the first and later configurations of an endpoint, and the replacement of its secret. Both may be
- * repeated. A secret is given to the caller that made it and to a repetition of the same request alone.
+ * Owns the first and later configurations of an endpoint, and the replacement of its key. Both run inside the
+ * caller's transaction and may be repeated.
  */
 
-import {
-  insertEndpoint,
-  readEndpoint,
-  replaceSecret,
-  secretOfRequest,
-  updateTarget,
-} from "../../store/endpoint/config.ts";
+import { insertEndpoint, noteNewKey, readEndpoint, updateTarget } from "../../store/endpoint/config.ts";
 import type { EndpointDb } from "../../store/endpoint/database.ts";
+import { type KeyRow, keyOfRequest, type NewKeyRow, replaceKey } from "../../store/endpoint/key-store.ts";
 import type { EndpointConfig } from "../api.ts";
 
-/** @param secret used when this is the first configuration @returns the secret, or null when there was one before */
-export function configureEndpoint(db: EndpointDb, target: EndpointConfig, secret: string, now: number): string | null {
-  const { tenantId, endpointId, url, apiVersion } = target;
+/**
+ * @param key made for this call; null: there was an endpoint when it began
+ * @returns whether it was the first configuration, which took the key
+ */
+export function configureEndpoint(db: EndpointDb, target: EndpointConfig, key: NewKeyRow | null, now: number): boolean {
+  const { tenantId, endpointId, url, apiVersion, signature } = target;
   const known = readEndpoint(db);
   if (known === null) {
-    insertEndpoint(db, { tenantId, endpointId, url, apiVersion }, now);
-    replaceSecret(db, secret, "configure", now, now);
-    return secret;
+    if (key === null) throw new Error(`${endpointId} vanished while it was being configured`);
+    insertEndpoint(db, { tenantId, endpointId, url, apiVersion, signature }, now);
+    replaceKey(db, key, "configure", now, now);
+    return true;
   }
   if (known.endpointId !== endpointId || known.tenantId !== tenantId) {
     throw new Error(
@@ -28,21 +27,29 @@ export function configureEndpoint(db: EndpointDb, target: EndpointConfig, secret
     );
   }
   updateTarget(db, { url, apiVersion });
-  return null;
+  return false;
 }
 
-/** @param secret used when this request was not met before @returns the secret that this request made */
-export function rotateEndpointSecret(
+/** A name of its own: a merchant may choose any request id, "configure" too. */
+function rotationOf(requestId: string): string {
+  return `rotate:${requestId}`;
+}
+
+export function keyOfRotation(db: EndpointDb, requestId: string): KeyRow | undefined {
+  return keyOfRequest(db, rotationOf(requestId));
+}
+
+/** @param key used when this request was not met before @returns the key that this request made */
+export function rotateEndpointKey(
   db: EndpointDb,
-  secret: string,
+  key: NewKeyRow,
   overlapS: number,
   requestId: string,
   now: number,
-): string {
-  // A name of its own: a merchant may choose any request id, "configure" too.
-  const request = `rotate:${requestId}`;
-  const earlier = secretOfRequest(db, request);
-  if (earlier !== null) return earlier;
-  replaceSecret(db, secret, request, now + overlapS * 1_000, now);
-  return secret;
+): NewKeyRow {
+  const earlier = keyOfRotation(db, requestId);
+  if (earlier !== undefined) return earlier;
+  replaceKey(db, key, rotationOf(requestId), now + overlapS * 1_000, now);
+  if (key.publicKey !== null) noteNewKey(db, now);
+  return key;
 }

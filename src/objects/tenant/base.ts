@@ -13,6 +13,7 @@ import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
 import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
 import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
 import type { Answer, Caller } from "../api.ts";
+import { SecretBox } from "../secret-box.ts";
 import { steppedStorage } from "../stepped-storage.ts";
 import { releaseDeleted } from "./addresses.ts";
 import { answer, authorize, type Done, RequestRates } from "./authorize.ts";
@@ -40,6 +41,7 @@ export abstract class TenantBase extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const db = openTenantDb(ctx.storage);
+    const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
     this.c = {
       storage: steppedStorage("Tenant", ctx.storage),
       db,
@@ -49,10 +51,11 @@ export abstract class TenantBase extends DurableObject<Env> {
         return readSettings(env);
       },
       now: () => this.clock(),
-      random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+      random,
       addressTurns: new Turns(),
       turns: new Turns(),
       payers: { nodes: new Map(), derived: new Map(), signers: new Map() },
+      secrets: new SecretBox(() => readSettings(env).rootKeys, random),
     };
     ctx.blockConcurrencyWhile(async () => {
       await migrateTenantDb(db);

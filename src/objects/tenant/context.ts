@@ -7,6 +7,7 @@ import type { AssetView } from "../../core/views.ts";
 import type { Env, Settings } from "../../env.ts";
 import { assetByContract, assetsBySymbol, listOwnAssets } from "../../store/tenant/asset-store.ts";
 import type { TenantDb } from "../../store/tenant/database.ts";
+import type { SecretBox } from "../secret-box.ts";
 import type { SteppedStorage } from "../stepped-storage.ts";
 import type { Turns } from "./turns.ts";
 
@@ -23,6 +24,7 @@ export interface TenantContext {
   /** Withdrawals with one key, and the wallet of one network: one piece of work after the other. */
   readonly turns: Turns;
   readonly payers: Payers;
+  readonly secrets: SecretBox;
 }
 
 /** Lost with the instance: what is asked and who signs, made from settings and rows when first needed. */

@@ -1,11 +1,14 @@
 /**
  * Webhook endpoints as the tenant knows them: where they point, what they want, and up to which event
  * their object was handed the log. Secrets, queues and attempts belong to the endpoint's own object.
+ *
+ * A secret is in the answer to the request that made it, and nowhere else: not in a row here, not in a replay.
  */
 
+import { API_VERSION } from "../../core/api-version.ts";
 import { newId } from "../../core/ids.ts";
 import { type Refusal, refuse } from "../../core/refusal.ts";
-import type { DeliveryView, EndpointView, EventView, Page } from "../../core/views.ts";
+import type { EndpointView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import {
   countEndpoints,
@@ -17,27 +20,16 @@ import {
   toEndpointView,
   updateEndpoint,
 } from "../../store/tenant/endpoint-store.ts";
-import {
-  API_VERSION,
-  EventAppender,
-  eventById,
-  eventsAfter,
-  lastSequence,
-  sequenceBefore,
-  toEventView,
-} from "../../store/tenant/event-store.ts";
+import { lastSequence } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import { checkTarget } from "../../webhooks/target.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
-import { toQueued } from "./hand-off.ts";
+import { hearEndpoint } from "./endpoint-status.ts";
 import { endpointOf } from "./peers.ts";
-import { wantedTypes } from "./wanted-events.ts";
 
 const MAX_ENDPOINTS = 50;
-const REPLAY_BATCH = 100;
-const MAX_REPLAYED_EVENTS = 10_000;
 
 type NewEndpoint = Parameters<TenantApi["createEndpoint"]>[1];
 type EndpointPatch = Parameters<TenantApi["updateEndpoint"]>[2];
@@ -64,24 +56,32 @@ export async function createEndpoint(
     description: input.description,
     status: "enabled" as const,
     disabledReason: null,
+    disabledAt: null,
+    signature: input.signature,
+    publicKey: null,
+    // Pinned: a later version of the bodies is for endpoints that are created later.
+    apiVersion: API_VERSION,
+    revision: 0,
     handedTo: 0,
     createdAt: c.now(),
     deletedAt: null,
     closePending: 0,
   };
   // The object first: a row never stands for an endpoint whose secret nobody was shown.
-  const { secret } = await endpointOf(c.env, row.id).configure(configOf(tenantId, row));
+  const { secret, state } = await endpointOf(c.env, row.id).configure(configOf(tenantId, row));
   const meanwhile = useOfKey(c.db, idempotency);
   if (meanwhile.kind !== "fresh") {
     await endpointOf(c.env, row.id).close();
     return meanwhile.kind === "other_request" ? KEY_REUSED : replayed(c, meanwhile.objectId);
   }
+  const { publicKey, revision } = state;
+  const made = { ...row, publicKey, revision };
   c.storage.transactionSync(() => {
     // Only what happens from now on.
-    insertEndpoint(c.db, { ...row, handedTo: lastSequence(c.db) });
+    insertEndpoint(c.db, { ...made, handedTo: lastSequence(c.db) });
     bindKey(c.db, idempotency, row.id);
   });
-  const view = toEndpointView(row);
+  const view = toEndpointView(made);
   return { ok: true, value: secret === null ? view : { ...view, secret }, created: true };
 }
 
@@ -108,7 +108,13 @@ export async function patchEndpoint(
     ...(patch.description === undefined ? {} : { description: patch.description }),
   });
   const now = { ...row, ...endpointById(c.db, id) };
-  if (patch.url !== undefined) await endpointOf(c.env, id).configure(configOf(tenantId, now));
+  if (patch.url !== undefined) {
+    // One after the other, each with the target as it stands then: the last call carries what the row says.
+    await c.turns.take(`endpoint/${id}`, async () => {
+      const target = endpointById(c.db, id);
+      if (target !== undefined) await endpointOf(c.env, id).configure(configOf(tenantId, target));
+    });
+  }
   return { ok: true, value: toEndpointView(now) };
 }
 
@@ -141,6 +147,7 @@ export async function closeDeleted(c: TenantContext): Promise<void> {
 
 export async function rotateSecret(
   c: TenantContext,
+  tenantId: string,
   id: string,
   overlapS: number,
   idempotency: Idempotency,
@@ -151,84 +158,16 @@ export async function rotateSecret(
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
   if (use.kind === "replay") return { ok: true, value: toEndpointView(row), replayed: true };
-  const { secret } = await endpointOf(c.env, id).rotateSecret(overlapS, idempotency?.key ?? requestId);
+  const { secret, state } = await endpointOf(c.env, id).rotateSecret(overlapS, idempotency?.key ?? requestId);
+  hearEndpoint(c, tenantId, id, state);
   if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, id);
-  return { ok: true, value: { ...toEndpointView(row), secret } };
+  const view = toEndpointView({ ...row, ...endpointById(c.db, id) });
+  return { ok: true, value: secret === null ? view : { ...view, secret } };
 }
 
-/** Enabling an enabled endpoint changes nothing. What waited meanwhile goes out. */
-export async function enableEndpoint(c: TenantContext, id: string): Promise<Done<EndpointView>> {
-  const row = endpointById(c.db, id);
-  if (row === undefined) return notFound("webhook endpoint");
-  await endpointOf(c.env, id).enable();
-  updateEndpoint(c.db, id, { status: "enabled", disabledReason: null });
-  return oneEndpoint(c, id);
-}
-
-/** Writes a `webhook.test` event, and hands it to this endpoint alone. */
-export async function testEndpoint(
-  c: TenantContext,
-  tenantId: string,
-  id: string,
-  idempotency: Idempotency,
-): Promise<Done<EventView>> {
-  const row = endpointById(c.db, id);
-  if (row === undefined) return notFound("webhook endpoint");
-  const use = useOfKey(c.db, idempotency);
-  if (use.kind === "other_request") return KEY_REUSED;
-  let event = use.kind === "replay" ? eventById(c.db, use.objectId) : undefined;
-  if (event === undefined) {
-    let written: EventView | undefined;
-    c.storage.transactionSync(() => {
-      const events = new EventAppender(c.db, tenantId, c.now());
-      written = events.append("webhook.test", `endpoint:${id}`, { endpoint_id: id, message: "A test event." });
-      bindKey(c.db, idempotency, written.id);
-    });
-    event = written === undefined ? undefined : eventById(c.db, written.id);
-  }
-  if (event === undefined) throw new Error("a test event that was just written is not there");
-  await endpointOf(c.env, id).enqueue([toQueued(event)], { replay: false });
-  return { ok: true, value: toEventView(event), created: use.kind === "fresh", replayed: use.kind === "replay" };
-}
-
-/** Hands the events after a sequence, or since a moment, to the endpoint once more: same ids, same bytes. */
-export async function replayEvents(
-  c: TenantContext,
-  id: string,
-  from: { readonly afterSequence: number } | { readonly since: number },
-  idempotency: Idempotency,
-): Promise<Done<{ from_sequence: number; to_sequence: number }>> {
-  const row = endpointById(c.db, id);
-  if (row === undefined) return notFound("webhook endpoint");
-  const use = useOfKey(c.db, idempotency);
-  if (use.kind === "other_request") return KEY_REUSED;
-  const after = "since" in from ? sequenceBefore(c.db, from.since) : from.afterSequence;
-  const bound = use.kind === "replay" ? Number(use.objectId) : lastSequence(c.db);
-  const wanted = eventsAfter(c.db, after, wantedTypes(row), MAX_REPLAYED_EVENTS, bound);
-  if (wanted.length === MAX_REPLAYED_EVENTS) {
-    return refuse("invalid_range", `A replay covers at most ${MAX_REPLAYED_EVENTS} events; start from a later point.`);
-  }
-  const range = { from_sequence: Math.min(after + 1, bound), to_sequence: bound };
-  if (use.kind === "replay") return { ok: true, value: range, replayed: true };
-  for (let i = 0; i < wanted.length; i += REPLAY_BATCH) {
-    await endpointOf(c.env, id).enqueue(wanted.slice(i, i + REPLAY_BATCH).map(toQueued), { replay: true });
-  }
-  if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, String(bound));
-  return { ok: true, value: range, created: true };
-}
-
-export async function pageOfDeliveries(
-  c: TenantContext,
-  id: string,
-  filter: { readonly status?: "pending" | "delivered" | "given_up" },
-  page: PageRequest,
-): Promise<Done<Page<DeliveryView>>> {
-  if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
-  return endpointOf(c.env, id).deliveries(filter, page);
-}
-
-function configOf(tenantId: string, row: Pick<EndpointRow, "id" | "url">) {
-  return { tenantId, endpointId: row.id, url: row.url, apiVersion: API_VERSION };
+function configOf(tenantId: string, row: Pick<EndpointRow, "id" | "url" | "apiVersion" | "signature">) {
+  const { id: endpointId, url, apiVersion, signature } = row;
+  return { tenantId, endpointId, url, apiVersion, signature };
 }
 
 function refusedTarget(c: TenantContext, url: string): { ok: false; refusal: Refusal } | null {

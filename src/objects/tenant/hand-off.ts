@@ -3,6 +3,7 @@
  * object took the events, and the object ignores what it met before: nothing is skipped, nothing doubled.
  */
 
+import { renderBody } from "../../core/api-version.ts";
 import type { EventType } from "../../core/views.ts";
 import { endpointsBehind, markHanded } from "../../store/tenant/endpoint-store.ts";
 import { type EventRow, eventsAfter, lastSequence } from "../../store/tenant/event-store.ts";
@@ -39,7 +40,9 @@ export async function handOff(c: TenantContext): Promise<boolean> {
             return;
           }
           const wanted: readonly EventType[] = wantedTypes(row);
-          const queued = batch.filter((event) => wanted.includes(event.type)).map(toQueued);
+          const queued = batch
+            .filter((event) => wanted.includes(event.type))
+            .map((event) => toQueued(event, row.apiVersion));
           if (queued.length > 0) {
             await soon(endpointOf(c.env, row.id).enqueue(queued, { replay: false }), ENDPOINT_DEADLINE_MS);
           }
@@ -55,13 +58,14 @@ export async function handOff(c: TenantContext): Promise<boolean> {
   return complete;
 }
 
-export function toQueued(row: EventRow): QueuedEvent {
+/** @param version the one that the endpoint is pinned to */
+export function toQueued(row: EventRow, version: string): QueuedEvent {
   return {
     id: row.id,
     type: row.type,
     sequence: row.sequence,
     subject: row.subject,
     subjectSequence: row.subjectSequence,
-    body: row.body,
+    body: renderBody(row.body, version),
   };
 }

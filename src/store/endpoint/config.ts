@@ -1,21 +1,18 @@
-/**
- * What one endpoint is: its target, whether it is enabled, and the secrets that sign.
- *
- * The newest secret has no end; every older one has.
- */
+/** What one endpoint is: its target, whether it is enabled, and how it fares. */
 
-import { and, desc, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
+import type { SignatureScheme } from "../../core/views.ts";
+import type { DisabledReason } from "../../core/webhook-schedule.ts";
 import { prepared } from "../prepared.ts";
 import type { EndpointDb } from "./database.ts";
-import { endpoint, secrets } from "./schema.ts";
+import { endpoint } from "./schema.ts";
 
 export type EndpointRow = typeof endpoint.$inferSelect;
 
 const ONLY_ROW = 1;
-/** Signatures in one header. Rotating more often than this within an overlap ends the oldest early. */
-const MAX_SIGNING_SECRETS = 5;
-/** How long the secret of an ended one is kept, so that its repeated request finds it. */
-const SECRET_MEMORY_MS = 24 * 3_600_000;
+const nextRevision = sql`${endpoint.revision} + 1`;
+/** A moment of its own for each change, also when the clock stands or steps back. */
+const changedAt = (now: number) => sql`max(${now}, ${endpoint.statusAt} + 1)`;
 
 /** null: never configured. */
 const theRow = prepared((db: EndpointDb) => db.select().from(endpoint).prepare());
@@ -26,7 +23,7 @@ export function readEndpoint(db: EndpointDb): EndpointRow | null {
 
 export function insertEndpoint(
   db: EndpointDb,
-  config: { tenantId: string; endpointId: string; url: string; apiVersion: string },
+  config: { tenantId: string; endpointId: string; url: string; apiVersion: string; signature: SignatureScheme },
   now: number,
 ): void {
   db.insert(endpoint)
@@ -34,54 +31,48 @@ export function insertEndpoint(
     .run();
 }
 
+/** What failed was another target: a new one has not failed yet. */
 export function updateTarget(db: EndpointDb, target: { url: string; apiVersion: string }): void {
-  db.update(endpoint).set({ url: target.url, apiVersion: target.apiVersion }).run();
+  const failingSince = sql`CASE WHEN ${endpoint.url} = ${target.url} THEN ${endpoint.failingSince} END`;
+  db.update(endpoint).set({ url: target.url, apiVersion: target.apiVersion, failingSince }).run();
 }
 
 /** The tenant is to be told at once. */
-export function disableEndpoint(db: EndpointDb, reason: string, now: number): void {
-  db.update(endpoint).set({ status: "disabled", disabledReason: reason, statusAt: now, tellAt: now }).run();
+export function disableEndpoint(db: EndpointDb, reason: DisabledReason, now: number): void {
+  db.update(endpoint)
+    .set({
+      status: "disabled",
+      disabledReason: reason,
+      statusAt: changedAt(now),
+      tellAt: now,
+      revision: nextRevision,
+    })
+    .run();
 }
 
 /** At the tenant's word: there is nobody to tell. */
 export function enableEndpoint(db: EndpointDb, now: number): void {
-  db.update(endpoint).set({ status: "enabled", disabledReason: null, statusAt: now, tellAt: null }).run();
+  db.update(endpoint)
+    .set({
+      status: "enabled",
+      disabledReason: null,
+      statusAt: changedAt(now),
+      tellAt: null,
+      revision: nextRevision,
+      failingSince: null,
+    })
+    .run();
+}
+
+/** The tenant shows the public key: it is told at once, should the answer that carries it be lost. */
+export function noteNewKey(db: EndpointDb, now: number): void {
+  db.update(endpoint).set({ revision: nextRevision, tellAt: now }).run();
+}
+
+export function setFailingSince(db: EndpointDb, failingSince: number | null): void {
+  db.update(endpoint).set({ failingSince }).run();
 }
 
 export function setTellAt(db: EndpointDb, tellAt: number | null): void {
   db.update(endpoint).set({ tellAt }).run();
-}
-
-const validSecrets = prepared((db: EndpointDb) =>
-  db
-    .select({ secret: secrets.secret })
-    .from(secrets)
-    .where(or(isNull(secrets.endsAt), gt(secrets.endsAt, sql.placeholder("now"))))
-    .orderBy(desc(secrets.n))
-    .limit(MAX_SIGNING_SECRETS)
-    .prepare(),
-);
-
-/** Newest first. */
-export function signingSecrets(db: EndpointDb, now: number): string[] {
-  return validSecrets(db)
-    .all({ now })
-    .map((row) => row.secret);
-}
-
-/** The secret that this request made, if it was here before. */
-export function secretOfRequest(db: EndpointDb, requestId: string): string | null {
-  return db.select().from(secrets).where(eq(secrets.requestId, requestId)).get()?.secret ?? null;
-}
-
-/** @param oldEndAt unix ms; every secret from before stops then, or earlier when it was ending already. */
-export function replaceSecret(db: EndpointDb, secret: string, requestId: string, oldEndAt: number, now: number): void {
-  db.delete(secrets)
-    .where(and(sql`${secrets.endsAt} IS NOT NULL`, lte(secrets.endsAt, now - SECRET_MEMORY_MS)))
-    .run();
-  db.update(secrets)
-    .set({ endsAt: oldEndAt })
-    .where(or(isNull(secrets.endsAt), gt(secrets.endsAt, oldEndAt)))
-    .run();
-  db.insert(secrets).values({ secret, requestId }).run();
 }

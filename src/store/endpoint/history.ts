@@ -3,10 +3,10 @@
  */
 
 import { asc, desc, type SQL, sql } from "drizzle-orm";
-import { derivedId } from "../../core/ids.ts";
 import type { DeliveryView } from "../../core/views.ts";
 import type { EndpointRow } from "./config.ts";
 import type { EndpointDb } from "./database.ts";
+import { deliveryId } from "./queue.ts";
 import { attempts, deliveries } from "./schema.ts";
 
 export type AttemptRow = typeof attempts.$inferSelect;
@@ -35,7 +35,15 @@ export function listDeliveries(
   const found = db.all<{ position: number }>(
     sql`SELECT position FROM ${SOURCES[status ?? "any"]} AND position < ${before ?? Number.MAX_SAFE_INTEGER} ORDER BY position DESC LIMIT ${limit}`,
   );
-  const positions = JSON.stringify(found.map((row) => row.position));
+  return entriesAt(
+    db,
+    found.map((row) => row.position),
+  );
+}
+
+/** Newest first, each with its attempts. */
+export function entriesAt(db: EndpointDb, at: readonly number[]): DeliveryEntry[] {
+  const positions = JSON.stringify(at);
   const rows = db
     .select({
       position: deliveries.position,
@@ -61,11 +69,10 @@ export function listDeliveries(
   return rows.map((row) => ({ ...row, attempts: made.filter((attempt) => attempt.delivery === row.position) }));
 }
 
-/** The id is derived from what the delivery is of, so a delivery has the same one wherever it is named. */
 export function deliveryView(endpoint: EndpointRow, entry: DeliveryEntry): DeliveryView {
   const hasNext = entry.status === "pending" && entry.blocked === 0 && endpoint.status === "enabled";
   return {
-    id: derivedId("del", endpoint.endpointId, entry.eventId, entry.replay),
+    id: deliveryId(endpoint.endpointId, entry.eventId, entry.replay),
     event_id: entry.eventId,
     event_type: entry.eventType,
     sequence: entry.sequence,
@@ -78,6 +85,7 @@ export function deliveryView(endpoint: EndpointRow, entry: DeliveryEntry): Deliv
       outcome: attempt.outcome,
       duration_ms: attempt.durationMs,
       response: attempt.response,
+      error: attempt.error,
     })),
   };
 }

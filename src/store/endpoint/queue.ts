@@ -7,6 +7,7 @@
  */
 
 import { and, asc, desc, eq, ne, sql } from "drizzle-orm";
+import { derivedId } from "../../core/ids.ts";
 import type { EventType } from "../../core/views.ts";
 import type { AttemptFacts } from "../../core/webhook-schedule.ts";
 import { prepared } from "../prepared.ts";
@@ -35,6 +36,7 @@ export interface AttemptEntry extends AttemptFacts {
   readonly at: number;
   readonly durationMs: number;
   readonly response: string | null;
+  readonly error: string | null;
 }
 
 // Spelled out, not bound as parameters: SQLite uses a partial index only when it sees the constants.
@@ -42,15 +44,22 @@ const isPending = sql`status = 'pending'`;
 const isHead = sql`status = 'pending' AND blocked = 0`;
 
 /** Adds the event's first delivery. One that was met before is ignored. */
-export function enqueueOnce(db: EndpointDb, event: ArrivingEvent, now: number): void {
-  insertDelivery(db, event, 0, now);
+export function enqueueOnce(db: EndpointDb, endpointId: string, event: ArrivingEvent, now: number): void {
+  insertDelivery(db, endpointId, event, 0, now);
 }
 
 /**
  * Adds a further delivery of the event, unless one waits already: a repeated call finds the first one's.
  * @param inFlight the one being sent is no longer waiting; what a receiver made of it is not known
+ * @returns position of the delivery that is still to be sent
  */
-export function enqueueAgain(db: EndpointDb, event: ArrivingEvent, inFlight: ReadonlySet<number>, now: number): void {
+export function enqueueAgain(
+  db: EndpointDb,
+  endpointId: string,
+  event: ArrivingEvent,
+  inFlight: ReadonlySet<number>,
+  now: number,
+): number {
   const latest = db
     .select({ position: deliveries.position, replay: deliveries.replay, status: deliveries.status })
     .from(deliveries)
@@ -58,16 +67,26 @@ export function enqueueAgain(db: EndpointDb, event: ArrivingEvent, inFlight: Rea
     .orderBy(desc(deliveries.replay))
     .limit(1)
     .get();
-  if (latest?.status === "pending" && !inFlight.has(latest.position)) return;
-  insertDelivery(db, event, latest === undefined ? 0 : latest.replay + 1, now);
+  if (latest?.status === "pending" && !inFlight.has(latest.position)) return latest.position;
+  const position = insertDelivery(db, endpointId, event, latest === undefined ? 0 : latest.replay + 1, now);
+  if (position === null) throw new Error(`a further delivery of event ${event.id} was there already`);
+  return position;
 }
 
-function insertDelivery(db: EndpointDb, event: ArrivingEvent, replay: number, now: number): void {
+/** @returns its position; null when there is such a delivery already */
+function insertDelivery(
+  db: EndpointDb,
+  endpointId: string,
+  event: ArrivingEvent,
+  replay: number,
+  now: number,
+): number | null {
   const { id: eventId, type: eventType, sequence, subject, subjectSequence, body } = event;
   const inserted = db
     .insert(deliveries)
     .values({
       ...{ eventId, eventType, sequence, replay, subject, subjectSequence, body },
+      id: deliveryId(endpointId, eventId, replay),
       status: "pending",
       blocked: sql`EXISTS (SELECT 1 FROM deliveries WHERE ${isPending} AND subject = ${subject} AND (sequence, replay) <= (${sequence}, ${replay}))`,
       failures: 0,
@@ -77,11 +96,31 @@ function insertDelivery(db: EndpointDb, event: ArrivingEvent, replay: number, no
     .onConflictDoNothing()
     .returning({ position: deliveries.position, blocked: deliveries.blocked })
     .get();
-  if (inserted?.blocked !== 0) return;
-  db.update(deliveries)
-    .set({ blocked: 1 })
-    .where(and(isHead, eq(deliveries.subject, subject), ne(deliveries.position, inserted.position)))
-    .run();
+  if (inserted === undefined) return null;
+  if (inserted.blocked === 0) {
+    db.update(deliveries)
+      .set({ blocked: 1 })
+      .where(and(isHead, eq(deliveries.subject, subject), ne(deliveries.position, inserted.position)))
+      .run();
+  }
+  return inserted.position;
+}
+
+/** Derived from what the delivery is of, so that it has the same one wherever it is named. */
+export function deliveryId(endpointId: string, eventId: string, replay: number): string {
+  return derivedId("del", endpointId, eventId, replay);
+}
+
+/** The delivery that the API calls so; null: there is none. */
+export function deliveryNamed(db: EndpointDb, endpointId: string, id: string): DeliveryRow | null {
+  const named = db.select().from(deliveries).where(sql`id = ${id} AND id IS NOT NULL`).get();
+  if (named !== undefined) return named;
+  // Rows from before the name was kept: they are forgotten a month after it was.
+  const unnamed = db.all<{ position: number; event_id: string; replay: number }>(
+    sql`SELECT position, event_id, replay FROM deliveries INDEXED BY deliveries_unnamed WHERE id IS NULL`,
+  );
+  const found = unnamed.find((row) => deliveryId(endpointId, row.event_id, row.replay) === id);
+  return found === undefined ? null : readDelivery(db, found.position);
 }
 
 const heads = prepared((db: EndpointDb) =>
@@ -112,9 +151,9 @@ export function readDelivery(db: EndpointDb, position: number): DeliveryRow | nu
 }
 
 export function recordAttempt(db: EndpointDb, position: number, entry: AttemptEntry): void {
-  const { at, outcome, status, durationMs, response } = entry;
+  const { at, outcome, status, durationMs, response, error } = entry;
   const n = sql<number>`(SELECT COALESCE(MAX(n), 0) + 1 FROM attempts WHERE delivery = ${position})`;
-  db.insert(attempts).values({ delivery: position, n, at, outcome, status, durationMs, response }).run();
+  db.insert(attempts).values({ delivery: position, n, at, outcome, status, durationMs, response, error }).run();
 }
 
 export function reschedule(db: EndpointDb, position: number, failures: number, nextAt: number): void {
@@ -135,6 +174,14 @@ export function settle(
     .where(
       sql`position = (SELECT position FROM deliveries WHERE ${isPending} AND subject = ${row.subject} ORDER BY sequence, replay, position LIMIT 1) AND blocked = 1`,
     )
+    .run();
+}
+
+/** A delivery that waits for its next attempt has it now. */
+export function makeDue(db: EndpointDb, position: number, now: number): void {
+  db.update(deliveries)
+    .set({ nextAt: now })
+    .where(and(isPending, eq(deliveries.position, position), sql`next_at > ${now}`))
     .run();
 }
 

@@ -5,8 +5,8 @@
 
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import type { EventType } from "../../core/views.ts";
-import type { DeliveryOutcome } from "../../core/webhook-schedule.ts";
+import type { EventType, SignatureScheme } from "../../core/views.ts";
+import type { DeliveryOutcome, DisabledReason } from "../../core/webhook-schedule.ts";
 
 /** One row. */
 export const endpoint = sqliteTable("endpoint", {
@@ -16,21 +16,31 @@ export const endpoint = sqliteTable("endpoint", {
   url: text("url").notNull(),
   apiVersion: text("api_version").notNull(),
   status: text("status").$type<"enabled" | "disabled">().notNull(),
-  disabledReason: text("disabled_reason"),
+  disabledReason: text("disabled_reason").$type<DisabledReason>(),
   /** When `status` last changed: an answer to an older request says nothing about what holds now. */
   statusAt: integer("status_at").notNull(),
   /** When the tenant is next to be told `status`; null: it knows. */
   tellAt: integer("tell_at"),
+  /** Rises with each change that the tenant is told of, so that news which arrive late are known to be old. */
+  revision: integer("revision").notNull().default(1),
+  signature: text("signature").$type<SignatureScheme>().notNull().default("v1"),
+  /** First failed attempt on the present target after which none succeeded; null: the latest one succeeded. */
+  failingSince: integer("failing_since"),
 });
 
 /** The newest signs, and older ones beside it until they end. */
 export const secrets = sqliteTable("secrets", {
   n: integer("n").primaryKey(),
+  /** Sealed, see `keyVersion`. With `v1a` the private key. */
   secret: text("secret").notNull(),
   /** The request that made it: a repeated one gets the same secret. */
   requestId: text("request_id").notNull().unique(),
   /** null: the newest. */
   endsAt: integer("ends_at"),
+  /** Version of the root key that it is sealed under; null: plain text, written before secrets were sealed. */
+  keyVersion: text("key_version"),
+  /** `whpk_...` with `v1a`; null: a secret that both sides have. */
+  publicKey: text("public_key"),
 });
 
 export const deliveries = sqliteTable(
@@ -53,13 +63,17 @@ export const deliveries = sqliteTable(
     nextAt: integer("next_at").notNull(),
     createdAt: integer("created_at").notNull(),
     settledAt: integer("settled_at"),
-    /** The bytes of every attempt. The last column: whoever asks for the others does not read through it. */
+    /** What the API names it, to find it by its index; null in rows from before it was kept, whose name is derived each time. */
+    id: text("id"),
+    /** The bytes of every attempt. Behind the columns that lists ask for, which so do not read through it. */
     body: text("body").notNull(),
   },
   (t) => [
     uniqueIndex("deliveries_event").on(t.eventId, t.replay),
     index("deliveries_due").on(t.nextAt).where(sql`status = 'pending' AND blocked = 0`),
     index("deliveries_subject").on(t.subject, t.sequence, t.replay).where(sql`status = 'pending'`),
+    uniqueIndex("deliveries_id").on(t.id).where(sql`id IS NOT NULL`),
+    index("deliveries_unnamed").on(t.position).where(sql`id IS NULL`),
     index("deliveries_given_up").on(t.position).where(sql`status = 'given_up'`),
   ],
 );
@@ -75,6 +89,7 @@ export const attempts = sqliteTable(
     status: integer("status"),
     durationMs: integer("duration_ms").notNull(),
     response: text("response"),
+    error: text("error"),
   },
   (t) => [primaryKey({ columns: [t.delivery, t.n] })],
 );

@@ -73,8 +73,12 @@ export function toEndpointView(row: Omit<EndpointRow, "seq">): EndpointView {
     url: row.url,
     events: row.events,
     description: row.description,
+    signature: row.signature,
+    public_key: row.publicKey,
+    api_version: row.apiVersion,
     status: row.status,
     disabled_reason: row.disabledReason,
+    disabled_at: row.disabledAt === null ? null : new Date(row.disabledAt).toISOString(),
     created_at: new Date(row.createdAt).toISOString(),
   };
 }

@@ -4,6 +4,7 @@
  */
 
 import { and, asc, eq, gt, inArray, lte, sql } from "drizzle-orm";
+import { API_VERSION } from "../../core/api-version.ts";
 import { derivedId } from "../../core/ids.ts";
 import type { EventType, EventView } from "../../core/views.ts";
 import { prepared } from "../prepared.ts";
@@ -11,8 +12,6 @@ import type { TenantDb } from "./database.ts";
 import { events } from "./schema.ts";
 
 export type EventRow = typeof events.$inferSelect;
-
-export const API_VERSION = "2026-11-01";
 
 /** Appends events within one commit. Reads the counters when made; drop it when the commit ends. */
 export class EventAppender {

@@ -7,7 +7,8 @@
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { SendMeaning } from "../../core/send-answer.ts";
-import type { DepositStatus, EventType, ReconciliationView, Scope } from "../../core/views.ts";
+import type { DepositStatus, EventType, ReconciliationView, Scope, SignatureScheme } from "../../core/views.ts";
+import type { DisabledReason } from "../../core/webhook-schedule.ts";
 import type { WithdrawalState } from "../../core/withdrawal.ts";
 
 export const tenant = sqliteTable("tenant", {
@@ -209,7 +210,15 @@ export const endpoints = sqliteTable("endpoints", {
   events: text("events", { mode: "json" }).$type<EventType[]>(),
   description: text("description"),
   status: text("status").$type<"enabled" | "disabled">().notNull(),
-  disabledReason: text("disabled_reason"),
+  disabledReason: text("disabled_reason").$type<DisabledReason>(),
+  disabledAt: integer("disabled_at"),
+  signature: text("signature").$type<SignatureScheme>().notNull().default("v1"),
+  /** Of the newest key, with `v1a`. */
+  publicKey: text("public_key"),
+  /** The version that its events' bodies have. */
+  apiVersion: text("api_version").notNull().default("2026-11-01"),
+  /** Of the endpoint's own object, as last heard. */
+  revision: integer("revision").notNull().default(0),
   /** Every event up to this sequence was handed to the endpoint's object. */
   handedTo: integer("handed_to").notNull(),
   createdAt: integer("created_at").notNull(),
@@ -332,7 +341,10 @@ export const signers = sqliteTable("signers", {
   network: text("network").primaryKey(),
   url: text("url").notNull(),
   address: text("address").notNull(),
+  /** Sealed, see `keyVersion`. */
   token: text("token"),
+  /** Version of the root key that the token is sealed under; null: there is none, or it is plain text of before. */
+  keyVersion: text("key_version"),
 });
 
 /** One nonce of one wallet. It carries one withdrawal for ever, or none: then it only fills a gap. */

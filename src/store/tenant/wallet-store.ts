@@ -98,9 +98,23 @@ export function signerRow(db: TenantDb, network: string): SignerRow | undefined 
 }
 
 export function putSigner(db: TenantDb, row: SignerRow): void {
+  const { url, address, token, keyVersion } = row;
   db.insert(signers)
     .values(row)
-    .onConflictDoUpdate({ target: signers.network, set: { url: row.url, address: row.address, token: row.token } })
+    .onConflictDoUpdate({ target: signers.network, set: { url, address, token, keyVersion } })
+    .run();
+}
+
+/** The same token, sealed anew. One that was changed meanwhile stays as it is. */
+export function resealToken(
+  db: TenantDb,
+  before: Pick<SignerRow, "network" | "token">,
+  sealed: { readonly text: string; readonly keyVersion: string },
+): void {
+  if (before.token === null) return;
+  db.update(signers)
+    .set({ token: sealed.text, keyVersion: sealed.keyVersion })
+    .where(and(eq(signers.network, before.network), eq(signers.token, before.token)))
     .run();
 }
 

@@ -40,8 +40,8 @@ export const eventLine: readonly Mutant[] = [
     name: "enqueue-not-idempotent",
     breaks: ["I13"],
     file: "src/store/endpoint/queue.ts",
-    find: "insertDelivery(db, event, 0, now);",
-    replace: "enqueueAgain(db, event, new Set(), now);",
+    find: "insertDelivery(db, endpointId, event, 0, now);",
+    replace: "enqueueAgain(db, endpointId, event, new Set(), now);",
   },
   {
     name: "subjects-not-in-order",
@@ -52,8 +52,8 @@ export const eventLine: readonly Mutant[] = [
     also: [
       {
         file: "src/store/endpoint/queue.ts",
-        find: "if (inserted?.blocked !== 0) return;",
-        replace: "if (inserted?.blocked !== 1) return;",
+        find: "if (inserted.blocked === 0) {",
+        replace: "if (inserted.blocked === 1) {",
       },
     ],
   },
@@ -89,8 +89,9 @@ export const eventLine: readonly Mutant[] = [
     name: "silence-is-consent",
     breaks: ["I13"],
     file: DELIVERY,
-    find: "outcome: fault ?? outcomeOf(answer?.status ?? 0),",
-    replace: 'outcome: fault === "timeout" ? "delivered" : (fault ?? outcomeOf(answer?.status ?? 0)),',
+    find: "const outcome = fault?.outcome ?? outcomeOf(answer?.status ?? 0);",
+    replace:
+      'const outcome = fault?.outcome === "timeout" ? "delivered" : (fault?.outcome ?? outcomeOf(answer?.status ?? 0));',
   },
   {
     name: "retried-under-a-new-id",
@@ -117,7 +118,7 @@ export const eventLine: readonly Mutant[] = [
     name: "events-of-a-disabled-endpoint-are-gone",
     breaks: ["I13"],
     file: "src/objects/webhook-endpoint.ts",
-    find: "else queue.enqueueOnce(this.#db, event, now);",
-    replace: 'else if (this.#configured().status === "enabled") queue.enqueueOnce(this.#db, event, now);',
+    find: "else queue.enqueueOnce(this.db, endpointId, event, now);",
+    replace: 'else if (this.configured().status === "enabled") queue.enqueueOnce(this.db, endpointId, event, now);',
   },
 ];

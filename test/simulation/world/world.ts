@@ -47,6 +47,9 @@ export class World {
   readonly #runner = new AsyncLocalStorage<Runner>();
   readonly #runners = new Set<Runner>();
   #order = 0;
+  /** Answers of WebCrypto that are still to come, and when the last of them will have come. */
+  #computing = 0;
+  #computed: Promise<unknown> = Promise.resolve();
 
   constructor(seed: number) {
     this.dice = new Dice(seed);
@@ -140,8 +143,35 @@ export class World {
 
   /** Everything that can go on without anything else happening has gone on; the turn's writes are durable. */
   async #settle(): Promise<void> {
-    await new Promise<void>((resolve) => realImmediate(resolve));
+    do await new Promise<void>((resolve) => realImmediate(resolve));
+    while (this.#computing > 0);
     for (const runner of this.#runners) if (!runner.isDead) runner.flush();
+  }
+
+  /**
+   * WebCrypto computes on threads of the process: its answers are waited for, as if they came at once, and come in
+   * the order in which they were asked for.
+   */
+  #compute<T>(work: () => Promise<T>): Promise<T> {
+    this.#computing++;
+    const result = work();
+    const inOrder = Promise.allSettled([this.#computed, result]);
+    this.#computed = inOrder;
+    return this.answer((resolve, reject) => {
+      void inOrder.then(() => {
+        this.#computing--;
+        result.then(resolve, reject);
+      });
+    });
+  }
+
+  #computingAlike(subtle: SubtleCrypto): SubtleCrypto {
+    return new Proxy(subtle, {
+      get: (_, name) => {
+        const method = Reflect.get(subtle, name) as (...args: unknown[]) => Promise<unknown>;
+        return (...args: unknown[]) => this.#compute(() => Reflect.apply(method, subtle, args));
+      },
+    });
   }
 
   #takeOver(): () => void {
@@ -180,7 +210,10 @@ export class World {
       return array;
     }) as typeof crypto.getRandomValues;
     globalThis.fetch = (input, init) => this.fetch(input, init);
+    Object.defineProperty(crypto, "subtle", { value: this.#computingAlike(crypto.subtle), configurable: true });
     return () => {
+      // Behind it lies the platform's own.
+      Reflect.deleteProperty(crypto, "subtle");
       globalThis.fetch = real.fetch;
       globalThis.setTimeout = real.setTimeout;
       globalThis.clearTimeout = real.clearTimeout;

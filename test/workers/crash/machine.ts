@@ -51,7 +51,7 @@ const testClock = () => time.now;
 
 /** Every method of an object says whose steps it takes, and runs by the test's clock from its first call on. */
 function watch(objectClass: { readonly prototype: object }): void {
-  const platform = Object.getPrototypeOf(WebhookEndpoint.prototype);
+  const platform = Object.getPrototypeOf(ChainScanner.prototype);
   for (let proto = objectClass.prototype; proto !== platform; proto = Object.getPrototypeOf(proto)) {
     for (const [name, { value: method }] of Object.entries(Object.getOwnPropertyDescriptors(proto))) {
       if (typeof method !== "function" || name === "constructor") continue;

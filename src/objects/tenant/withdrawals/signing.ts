@@ -2,10 +2,11 @@
 
 import { type DerivedSigner, deriveSigner } from "../../../chains/evm/derived-signer.ts";
 import { remoteSigner } from "../../../chains/evm/remote-signer.ts";
-import { type PayoutNode, type Signer, SignerFault } from "../../../chains/payout.ts";
+import { type Intent, type PayoutNode, type Signer, SignerFault } from "../../../chains/payout.ts";
 import { createPayoutNodes } from "../../../chains/payout-nodes.ts";
-import { type SignerRow, signerRow } from "../../../store/tenant/wallet-store.ts";
+import { resealToken, type SignerRow, signerRow } from "../../../store/tenant/wallet-store.ts";
 import { checkTarget } from "../../../webhooks/target.ts";
+import { SecretFault, type SecretOwner } from "../../secret-box.ts";
 import type { TenantContext } from "../context.ts";
 
 const NODE_TIMEOUT_MS = 10_000;
@@ -16,10 +17,17 @@ const send: typeof fetch = (input, init) => fetch(input, init);
 
 export function signerOf(c: TenantContext, tenantId: string, network: string): Signer {
   const row = signerRow(c.db, network);
-  const choice = row === undefined ? "derived" : JSON.stringify([row.url, row.address, row.token]);
+  const choice = row === undefined ? "derived" : JSON.stringify([row.url, row.address, row.token, row.keyVersion]);
   const known = c.payers.signers.get(network);
   if (known?.choice === choice) return known.signer;
-  const signer = row === undefined ? derivedSigner(c, tenantId, network) : remote(c, row);
+  const signer =
+    row === undefined
+      ? derivedSigner(c, tenantId, network)
+      : remote(
+          c,
+          row,
+          once(() => tokenOf(c, tenantId, row)),
+        );
   c.payers.signers.set(network, { choice, signer });
   return signer;
 }
@@ -49,12 +57,66 @@ export function payoutNodes(c: TenantContext, network: string): readonly PayoutN
   return nodes;
 }
 
-export function remote(c: TenantContext, { url, address, token }: Omit<SignerRow, "network">): Signer {
+/** @param token asked for when something is to be signed */
+export function remote(
+  c: TenantContext,
+  { url, address }: Pick<SignerRow, "url" | "address">,
+  token: () => Promise<string | null>,
+): Signer {
   // Checked whenever it is made, as webhooks are: what was allowed for local work is not allowed for ever.
   const target = checkTarget(url, { allowLocal: c.settings.allowLocalWebhooks });
-  if (target.ok) return remoteSigner({ url, address, token, fetch: send, timeoutMs: SIGNER_TIMEOUT_MS });
-  const refused = async () => {
-    throw new SignerFault(`the signer's URL is refused: ${target.detail}`, false);
+  if (!target.ok) {
+    const refused = async () => {
+      throw new SignerFault(`the signer's URL is refused: ${target.detail}`, false);
+    };
+    return { address, sign: refused };
+  }
+  const sign = async (intent: Intent) => {
+    const signer = remoteSigner({ url, address, token: await token(), fetch: send, timeoutMs: SIGNER_TIMEOUT_MS });
+    return signer.sign(intent);
   };
-  return { address, sign: refused };
+  return { address, sign };
+}
+
+/** As it is stored. */
+export async function sealToken(
+  c: TenantContext,
+  tenantId: string,
+  network: string,
+  token: string | null,
+): Promise<Pick<SignerRow, "token" | "keyVersion">> {
+  if (token === null) return { token, keyVersion: null };
+  const { text, keyVersion } = await c.secrets.seal(token, boundTo(tenantId, network));
+  return { token: text, keyVersion };
+}
+
+/**
+ * The stored token, to be sent. One in plain text, of before, is sealed now that it is used.
+ * @throws SignerFault when it cannot be opened: a root key that is put back cures it
+ */
+async function tokenOf(c: TenantContext, tenantId: string, row: SignerRow): Promise<string | null> {
+  const { network, token: text, keyVersion } = row;
+  if (text === null) return null;
+  const owner = boundTo(tenantId, network);
+  try {
+    const token = await c.secrets.open({ keyVersion, text }, owner);
+    if (!c.secrets.isCurrent(row)) resealToken(c.db, row, await c.secrets.seal(token, owner));
+    return token;
+  } catch (error) {
+    if (error instanceof SecretFault) throw new SignerFault(`the signer's token: ${error.message}`, true);
+    throw error;
+  }
+}
+
+function boundTo(tenantId: string, network: string): SecretOwner {
+  return { kind: "signer-token", tenantId, place: network };
+}
+
+/** What came of the first call that succeeded. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: { readonly value: T } | null = null;
+  return async () => {
+    made ??= { value: await make() };
+    return made.value;
+  };
 }

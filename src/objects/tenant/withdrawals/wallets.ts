@@ -25,7 +25,7 @@ import type { Idempotency, SignerChoice } from "../../api.ts";
 import { unknownNetwork } from "../addresses.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import { allAssets, type TenantContext } from "../context.ts";
-import { derivedSigner, payoutNodes, remote, walletAddress } from "./signing.ts";
+import { derivedSigner, payoutNodes, remote, sealToken, walletAddress } from "./signing.ts";
 
 /** EIP-2681 allows it, and no wallet gets there. */
 const UNREACHABLE_NONCE = 2 ** 52;
@@ -51,7 +51,7 @@ export function chooseSigner(
   return c.turns.take(`wallet/${network}`, async () => {
     const settings = c.settings.networks.get(network)?.settings;
     if (settings === undefined) return unknownNetwork(network);
-    const row = choice.type === "derived" ? null : await provenSigner(c, settings, choice);
+    const row = choice.type === "derived" ? null : await provenSigner(c, tenantId, settings, choice);
     if (row !== null && !row.ok) return row;
     const next = row === null ? derivedSigner(c, tenantId, network).address : row.value.address;
     const busy = busyWallet(c, tenantId, network, next);
@@ -72,6 +72,7 @@ export function chooseSigner(
  */
 async function provenSigner(
   c: TenantContext,
+  tenantId: string,
   network: NetworkSettings,
   { url, address: text, token }: Extract<SignerChoice, { type: "remote" }>,
 ): Promise<Outcome<SignerRow>> {
@@ -90,8 +91,11 @@ async function provenSigner(
     fees: network.payout.feeModel === "legacy" ? { kind: "legacy", gasPrice: 1n } : PROOF_FEES,
   };
   try {
-    const read = await readSigned(await remote(c, { url, address, token }).sign(intent), intent);
-    return read.ok ? { ok: true, value: { network: network.id, url, address, token } } : no("url", read.problem);
+    const signer = remote(c, { url, address }, async () => token);
+    const read = await readSigned(await signer.sign(intent), intent);
+    if (!read.ok) return no("url", read.problem);
+    const sealed = await sealToken(c, tenantId, network.id, token);
+    return { ok: true, value: { network: network.id, url, address, ...sealed } };
   } catch (error) {
     if (error instanceof SignerFault)
       return no("url", `it did not sign a transaction to prove its key: ${error.message}`);

@@ -1,0 +1,50 @@
+/**
+ * Whether an endpoint is enabled: its own object decides, and the tenant hears of it, in an answer or by being told,
+ * perhaps twice and perhaps late. Each time an endpoint is disabled is one event, in the commit that shows it.
+ */
+
+import type { EndpointView } from "../../core/views.ts";
+import { endpointById, toEndpointView, updateEndpoint } from "../../store/tenant/endpoint-store.ts";
+import { EventAppender } from "../../store/tenant/event-store.ts";
+import { markTold, wasTold } from "../../store/tenant/notice-store.ts";
+import type { EndpointState } from "../api.ts";
+import { type Done, notFound } from "./authorize.ts";
+import type { TenantContext } from "./context.ts";
+import { endpointOf } from "./peers.ts";
+
+/** Enabling an enabled endpoint changes nothing. What waited meanwhile goes out, in order. */
+export async function enableEndpoint(c: TenantContext, tenantId: string, id: string): Promise<Done<EndpointView>> {
+  if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
+  return heard(c, tenantId, id, await endpointOf(c.env, id).enable());
+}
+
+/** Disabling a disabled endpoint changes nothing, its reason least of all. */
+export async function disableEndpoint(c: TenantContext, tenantId: string, id: string): Promise<Done<EndpointView>> {
+  if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
+  return heard(c, tenantId, id, await endpointOf(c.env, id).disable());
+}
+
+function heard(c: TenantContext, tenantId: string, id: string, state: EndpointState): Done<EndpointView> {
+  hearEndpoint(c, tenantId, id, state);
+  const row = endpointById(c.db, id);
+  return row === undefined ? notFound("webhook endpoint") : { ok: true, value: toEndpointView(row) };
+}
+
+/** Older news than what is known change no row; that the endpoint was disabled is told all the same. */
+export function hearEndpoint(c: TenantContext, tenantId: string, id: string, state: EndpointState): void {
+  const row = endpointById(c.db, id);
+  if (row === undefined) return;
+  const { revision, status, disabledReason, disabledAt, publicKey } = state;
+  const news = { revision, status, disabledReason, disabledAt, publicKey };
+  const isNewer = revision > row.revision;
+  const notice = disabledAt === null ? null : `${id}/${disabledAt}`;
+  const isUntold = notice !== null && !wasTold(c.db, notice, "endpoint.disabled");
+  if (!isNewer && !isUntold) return;
+  c.storage.transactionSync(() => {
+    if (isNewer) updateEndpoint(c.db, id, news);
+    if (!isUntold) return;
+    const events = new EventAppender(c.db, tenantId, c.now());
+    const event = events.append("endpoint.disabled", `endpoint:${id}`, toEndpointView({ ...row, ...news }));
+    markTold(c.db, notice, "endpoint.disabled", event.id);
+  });
+}
