@@ -92,7 +92,7 @@ function bindingsOf(given, folder, chain) {
     WALLET_SEED: secretOf(folder.path, "wallet-seed", given.WALLET_SEED),
   };
   for (const [name, value] of Object.entries(given)) {
-    if (/^RPC_[A-Z0-9_]+$/.test(name) || name === "NETWORKS") bindings[name] = value;
+    if (/^RPC_[A-Z0-9_]+$/.test(name) || name === "NETWORKS" || name === "DNS_RESOLVER") bindings[name] = value;
   }
   if (chain !== null) bindings.RPC_LOCAL = chain.url;
   return bindings;

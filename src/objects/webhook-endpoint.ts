@@ -23,6 +23,7 @@ import * as queue from "../store/endpoint/queue.ts";
 import { ATTEMPT_DEADLINE_MS, type AttemptResult, attemptDelivery } from "../webhooks/delivery.ts";
 import { Pace } from "../webhooks/pace.ts";
 import { mintSecret } from "../webhooks/signature.ts";
+import { placePolicy } from "../webhooks/target-place.ts";
 import type { EndpointApi, EndpointConfig, PageRequest, QueuedEvent, TenantPeerApi } from "./api.ts";
 import { commitAttempt, type Sent } from "./endpoint/commit-attempt.ts";
 import { configureEndpoint, rotateEndpointSecret } from "./endpoint/configure.ts";
@@ -205,7 +206,7 @@ export class WebhookEndpoint extends DurableObject<Env> implements EndpointApi {
     return attemptDelivery(
       {
         url: endpoint.url,
-        allowLocal: readSettings(this.env).allowLocalWebhooks,
+        ...placePolicy(readSettings(this.env)),
         eventId: row.eventId,
         body: row.body,
         secrets: config.signingSecrets(this.#db, now),

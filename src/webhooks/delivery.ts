@@ -7,8 +7,11 @@
 
 import type { DeliveryOutcome } from "../core/webhook-schedule.ts";
 import { step } from "../steps.ts";
+import { startDeadline } from "./deadline.ts";
+import { LOOK_UP_DEADLINE_MS } from "./resolver.ts";
 import { signatureHeader } from "./signature.ts";
 import { checkTarget } from "./target.ts";
+import { checkPlace, type PlacePolicy } from "./target-place.ts";
 
 /** From the start of the request to the end of the answer. */
 export const ATTEMPT_DEADLINE_MS = 15_000;
@@ -16,9 +19,8 @@ export const ATTEMPT_DEADLINE_MS = 15_000;
 export const MAX_EXCERPT_BYTES = 1_024;
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
-export interface Delivery {
+export interface Delivery extends PlacePolicy {
   readonly url: string;
-  readonly allowLocal: boolean;
   readonly eventId: string;
   /** Sent byte for byte. */
   readonly body: string;
@@ -47,10 +49,15 @@ export interface AttemptResult {
 export async function attemptDelivery(delivery: Delivery, world: World): Promise<AttemptResult> {
   const startedAt = world.clock();
   const target = checkTarget(delivery.url, delivery);
-  if (!target.ok) return { outcome: "target_refused", status: null, durationMs: 0, response: null, retryAfterMs: null };
-
-  const request = signedRequest(delivery, startedAt);
+  if (!target.ok) return unsent("target_refused", 0);
   const deadline = startDeadline(world.deadlineMs);
+  const place = await checkPlace(target.url, delivery, world.fetch, Math.min(world.deadlineMs, LOOK_UP_DEADLINE_MS));
+  if (!place.ok) {
+    deadline.end();
+    return unsent(place.reason === "inside_address" ? "target_refused" : "unresolved", world.clock() - startedAt);
+  }
+
+  const request = signedRequest(delivery, world.clock());
   const excerpt = new Excerpt();
   let answer: Response | null = null;
   let fault: "timeout" | "connection_failed" | null = null;
@@ -74,6 +81,11 @@ export async function attemptDelivery(delivery: Delivery, world: World): Promise
   };
 }
 
+/** An attempt in which nothing left. */
+function unsent(outcome: DeliveryOutcome, durationMs: number): AttemptResult {
+  return { outcome, status: null, durationMs, response: null, retryAfterMs: null };
+}
+
 function signedRequest(delivery: Delivery, now: number): RequestInit {
   const body = new TextEncoder().encode(delivery.body);
   const timestampS = Math.floor(now / 1_000);
@@ -95,25 +107,6 @@ function outcomeOf(status: number): DeliveryOutcome {
   if (status >= 200 && status <= 299) return "delivered";
   if (status >= 300 && status <= 399) return "redirect";
   return status === 410 ? "gone" : "http_error";
-}
-
-/** A wait that ends at the deadline even when the thing waited for ignores its abort signal. */
-function startDeadline(ms: number) {
-  const abort = new AbortController();
-  let pass: (reason: Error) => void = () => {};
-  const passed = new Promise<never>((_, reject) => {
-    pass = reject;
-  });
-  passed.catch(() => {});
-  const timer = setTimeout(() => {
-    abort.abort();
-    pass(new Error(`no complete answer within ${ms} ms`));
-  }, ms);
-  return {
-    signal: abort.signal,
-    orPassed: <T>(work: Promise<T>): Promise<T> => Promise.race([work, passed]),
-    end: () => clearTimeout(timer),
-  };
 }
 
 /** The beginning of an answer: never more than `MAX_EXCERPT_BYTES` are read. */

@@ -4,7 +4,7 @@
  */
 
 import { newId } from "../../core/ids.ts";
-import { type Refusal, refuse } from "../../core/refusal.ts";
+import { refuse } from "../../core/refusal.ts";
 import type { DeliveryView, EndpointView, EventView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import {
@@ -27,12 +27,12 @@ import {
   toEventView,
 } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
-import { checkTarget } from "../../webhooks/target.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { toQueued } from "./hand-off.ts";
 import { endpointOf } from "./peers.ts";
+import { refusedTarget } from "./targets.ts";
 import { wantedTypes } from "./wanted-events.ts";
 
 const MAX_ENDPOINTS = 50;
@@ -51,7 +51,7 @@ export async function createEndpoint(
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
   if (use.kind === "replay") return replayed(c, use.objectId);
-  const refused = refusedTarget(c, input.url);
+  const refused = await refusedTarget(c, input.url);
   if (refused !== null) return refused;
   if (countEndpoints(c.db) >= MAX_ENDPOINTS) {
     return refuse("state_conflict", `A tenant has at most ${MAX_ENDPOINTS} endpoints; delete one first.`);
@@ -99,8 +99,10 @@ export async function patchEndpoint(
   const row = endpointById(c.db, id);
   if (row === undefined) return notFound("webhook endpoint");
   if (patch.url !== undefined) {
-    const refused = refusedTarget(c, patch.url);
+    const refused = await refusedTarget(c, patch.url);
     if (refused !== null) return refused;
+    // Deleted while the target's name was looked up.
+    if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
   }
   updateEndpoint(c.db, id, {
     ...(patch.url === undefined ? {} : { url: patch.url }),
@@ -229,12 +231,4 @@ export async function pageOfDeliveries(
 
 function configOf(tenantId: string, row: Pick<EndpointRow, "id" | "url">) {
   return { tenantId, endpointId: row.id, url: row.url, apiVersion: API_VERSION };
-}
-
-function refusedTarget(c: TenantContext, url: string): { ok: false; refusal: Refusal } | null {
-  const target = checkTarget(url, { allowLocal: c.settings.allowLocalWebhooks });
-  if (target.ok) return null;
-  return refuse("invalid_webhook_target", `The target is refused: ${target.detail}`, {
-    errors: [{ path: "url", message: target.detail }],
-  });
 }

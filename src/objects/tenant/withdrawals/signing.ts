@@ -7,6 +7,7 @@ import { createPayoutNodes } from "../../../chains/payout-nodes.ts";
 import { type SignerRow, signerRow } from "../../../store/tenant/wallet-store.ts";
 import { checkTarget } from "../../../webhooks/target.ts";
 import type { TenantContext } from "../context.ts";
+import { placeOf } from "../targets.ts";
 
 const NODE_TIMEOUT_MS = 10_000;
 const SIGNER_TIMEOUT_MS = 15_000;
@@ -52,9 +53,16 @@ export function payoutNodes(c: TenantContext, network: string): readonly PayoutN
 export function remote(c: TenantContext, { url, address, token }: Omit<SignerRow, "network">): Signer {
   // Checked whenever it is made, as webhooks are: what was allowed for local work is not allowed for ever.
   const target = checkTarget(url, { allowLocal: c.settings.allowLocalWebhooks });
-  if (target.ok) return remoteSigner({ url, address, token, fetch: send, timeoutMs: SIGNER_TIMEOUT_MS });
-  const refused = async () => {
-    throw new SignerFault(`the signer's URL is refused: ${target.detail}`, false);
+  const refused = (detail: string, retryable: boolean) =>
+    new SignerFault(`the signer's URL is refused: ${detail}`, retryable);
+  if (!target.ok) return { address, sign: () => Promise.reject(refused(target.detail, false)) };
+  const signer = remoteSigner({ url, address, token, fetch: send, timeoutMs: SIGNER_TIMEOUT_MS });
+  return {
+    address,
+    async sign(intent) {
+      const place = await placeOf(c, target.url);
+      if (!place.ok) throw refused(place.detail, place.reason !== "inside_address");
+      return signer.sign(intent);
+    },
   };
-  return { address, sign: refused };
 }
