@@ -32,12 +32,7 @@ export type PlaceCheck =
   | { readonly ok: false; readonly reason: "inside_address" | "no_address" | "unresolved"; readonly detail: string };
 
 /** @param url one that `checkTarget` lets pass */
-export async function checkPlace(
-  url: URL,
-  policy: PlacePolicy,
-  send: Send,
-  deadlineMs?: number,
-): Promise<PlaceCheck> {
+export async function checkPlace(url: URL, policy: PlacePolicy, send: Send, deadlineMs?: number): Promise<PlaceCheck> {
   if (policy.dnsResolver === null || isLocalHost(url, policy)) return { ok: true };
   const name = url.hostname;
   const { addresses, failure } = await lookUp(name, policy.dnsResolver, send, deadlineMs);
