@@ -245,6 +245,21 @@ describe("no whole answer is no permission", () => {
   });
 });
 
+describe("a good answer that is none by its head", () => {
+  it.each([
+    [500, MESSAGE],
+    [203, MESSAGE],
+    [200, { "content-type": "application/dns-json" }],
+    [200, {}],
+  ])("%d %j", async (status, headers) => {
+    const doh = await startReceiver(({ body }) => {
+      return { kind: "answer", status, headers, body: Buffer.from(dnsAnswer(body, GOOD)) };
+    });
+    receivers.push(doh);
+    expect(reasonOf(await check(doh.url))).toBe("unresolved");
+  });
+});
+
 describe("at an attempt", () => {
   const attempt = async (zone: Zone, change: Partial<Delivery> = {}, script?: (type: "A" | "AAAA") => Reply | null) => {
     const doh = await resolver(zone, script);
