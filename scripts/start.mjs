@@ -93,7 +93,7 @@ function bindingsOf(given, folder, chain) {
     SECRETS_KEY: secretOf(folder.path, "secrets-key", given.SECRETS_KEY, firstRootKey),
   };
   for (const [name, value] of Object.entries(given)) {
-    if (/^RPC_[A-Z0-9_]+$/.test(name) || name === "NETWORKS") bindings[name] = value;
+    if (/^RPC_[A-Z0-9_]+$/.test(name) || name === "NETWORKS" || name === "DNS_RESOLVER") bindings[name] = value;
   }
   if (chain !== null) bindings.RPC_LOCAL = chain.url;
   return bindings;

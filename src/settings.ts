@@ -25,6 +25,8 @@ export interface SettingsSource {
   readonly SECRETS_KEY?: string | undefined;
   /** Opens http and loopback webhook targets, for local work only. */
   readonly ALLOW_LOCAL_WEBHOOKS?: string | undefined;
+  /** URL of a DNS-over-HTTPS resolver (RFC 8484): what webhook targets' names lead to is looked up there. */
+  readonly DNS_RESOLVER?: string | undefined;
   /** JSON by network id: see core/network-settings.ts. */
   readonly NETWORKS?: string | undefined;
   /** `RPC_<NETWORK>`: one or more URLs, comma-separated. A network is on when it has one. */
@@ -54,6 +56,8 @@ export interface Settings {
   /** At least one; the first encrypts. */
   readonly rootKeys: readonly RootKey[];
   readonly allowLocalWebhooks: boolean;
+  /** null: names are not looked up. */
+  readonly dnsResolver: string | null;
 }
 
 /** The settings are wrong. `problems` has all of them, safe to show and log. */
@@ -111,10 +115,11 @@ function parse(env: SettingsSource): Settings {
       problems.push(`SECRETS_KEY: must differ from ${name}`);
   }
   const allowLocalWebhooks = flag(env.ALLOW_LOCAL_WEBHOOKS, "ALLOW_LOCAL_WEBHOOKS", problems);
+  const dnsResolver = resolverUrl(env.DNS_RESOLVER, problems);
   const knownNetworks = allNetworks(env.NETWORKS, problems);
   const networks = enabledNetworks(env, knownNetworks, problems);
   if (problems.length > 0) throw new SettingsError(problems);
-  return { networks, knownNetworks, keyPepper, operatorToken, walletSeed, rootKeys, allowLocalWebhooks };
+  return { networks, knownNetworks, keyPepper, operatorToken, walletSeed, rootKeys, allowLocalWebhooks, dnsResolver };
 }
 
 function allNetworks(json: unknown, problems: string[]): ReadonlyMap<string, NetworkSettings> {
@@ -173,6 +178,27 @@ function urlFault(text: string): string | null {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return "is not one; expected http://... or https://...";
   if (text.includes("#")) return "has a fragment, which is never sent";
   return null;
+}
+
+/** The whole path counts, as some resolvers know their customers by it, so nothing of it is shown. */
+function resolverUrl(value: unknown, problems: string[]): string | null {
+  if (isUnset(value)) return null;
+  const text = typeof value === "string" ? value.trim() : "";
+  const fault = resolverFault(text);
+  if (fault === null) return text;
+  problems.push(`DNS_RESOLVER: ${fault}; expected e.g. https://cloudflare-dns.com/dns-query`);
+  return null;
+}
+
+function resolverFault(text: string): string | null {
+  const fault = urlFault(text);
+  if (fault !== null) return fault;
+  const { protocol, hostname, username, password } = new URL(text);
+  // fetch refuses a URL with credentials in it.
+  if (username !== "" || password !== "") return "has a user name or password";
+  const isLocal = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
+  if (protocol === "http:" && !isLocal) return "is http, whose answers anybody on the way can change";
+  return /[{}]/.test(text) ? "is a template; questions are sent by POST, which has no variables" : null;
 }
 
 /** An empty variable is how a network is left off in a file of settings. */

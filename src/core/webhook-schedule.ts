@@ -12,6 +12,8 @@ export type DeliveryOutcome =
   | "timeout"
   | "connection_failed"
   | "target_refused"
+  /** The target's name has no address now, or nobody could say. */
+  | "unresolved"
   | "gone";
 
 const SECOND = 1_000;

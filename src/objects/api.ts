@@ -200,10 +200,12 @@ export interface TenantApi {
     page: PageRequest,
   ): Promise<Answer<Page<LedgerEntryView>>>;
 
+  /** Answers after `waitMs` at the latest when there is nothing yet; 0: at once. */
   listEvents(
     caller: Caller,
     filter: { readonly after: number; readonly types: readonly EventType[] | null },
     limit: number,
+    waitMs: number,
   ): Promise<Answer<Page<EventView>>>;
   getEvent(caller: Caller, id: string): Promise<Answer<EventView>>;
 

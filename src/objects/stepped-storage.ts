@@ -18,9 +18,18 @@ export interface SteppedStorage {
   readonly isStepped: true;
 }
 
-export function steppedStorage(kind: string, storage: DurableObjectStorage): SteppedStorage {
+/** @param committed called in the turn of each commit, after it; must not throw */
+export function steppedStorage(
+  kind: string,
+  storage: DurableObjectStorage,
+  committed: () => void = () => {},
+): SteppedStorage {
   return {
-    transactionSync: (work) => commitStep(`${kind} commit`, () => storage.transactionSync(work)),
+    transactionSync: (work) => {
+      const result = commitStep(`${kind} commit`, () => storage.transactionSync(work));
+      committed();
+      return result;
+    },
     getAlarm: () => storage.getAlarm(),
     setAlarm: (at) => step(`${kind} alarm`, () => storage.setAlarm(at)),
     clear: () =>

@@ -37,6 +37,7 @@ import { createBackfill, oneBackfill } from "./tenant/backfills.ts";
 import { allAssets, assetsNamed, mustFindAsset } from "./tenant/context.ts";
 import { iso } from "./tenant/deposit-view.ts";
 import { TenantEndpoints } from "./tenant/endpoint-calls.ts";
+import { awaitEvents } from "./tenant/event-waits.ts";
 import { hasToHandOff } from "./tenant/hand-off.ts";
 import { createKey, pageOfKeys, revokeKey, rotateKey } from "./tenant/keys.ts";
 import { observe, observeBackfill } from "./tenant/observe.ts";
@@ -185,8 +186,9 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
     caller: Caller,
     filter: { readonly after: number; readonly types: readonly EventType[] | null },
     limit: number,
+    waitMs: number,
   ) {
-    return this.serve(caller, "read", () => reads.pageOfEvents(this.c, filter, limit));
+    return this.serve(caller, "read", (key) => awaitEvents(this.c, this.eventWaits, key, filter, limit, waitMs));
   }
 
   async getEvent(caller: Caller, id: string) {

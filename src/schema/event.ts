@@ -43,12 +43,30 @@ const EventTypes = z
   .pipe(z.array(z.enum(EVENT_TYPES)))
   .openapi({ type: "string", description: "Comma-separated.", example: "deposit.confirmed,deposit.reverted" });
 
+const MAX_WAIT_S = 25;
+
+const WaitSeconds = z
+  .string()
+  .refine((text) => /^(0|[1-9][0-9]?)$/.test(text) && Number(text) <= MAX_WAIT_S, `expected 0 to ${MAX_WAIT_S}`)
+  .transform(Number)
+  .default(0)
+  .openapi({
+    type: "integer",
+    minimum: 0,
+    maximum: MAX_WAIT_S,
+    default: 0,
+    description:
+      "Whole seconds to wait when there is nothing yet: the answer comes with the first event that fits, or is " +
+      "empty in the end. It counts as one request.",
+  });
+
 export const EventQuery = z
   .strictObject({
     after: maybe(Sequence).openapi({ description: "The last sequence you have; left out: from the first." }),
     cursor: maybe(Sequence).openapi({ description: "Another name for after." }),
     types: maybe(EventTypes),
     limit: Limit,
+    wait: WaitSeconds,
   })
   .refine((query) => query.after === undefined || query.cursor === undefined, {
     path: ["after"],

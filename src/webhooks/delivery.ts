@@ -7,8 +7,11 @@
 
 import type { DeliveryOutcome } from "../core/webhook-schedule.ts";
 import { step } from "../steps.ts";
+import { startDeadline } from "./deadline.ts";
+import { LOOK_UP_DEADLINE_MS } from "./resolver.ts";
 import { type SigningKey, signatureHeader } from "./signature.ts";
 import { checkTarget } from "./target.ts";
+import { checkPlace, type PlacePolicy } from "./target-place.ts";
 
 /** From the start of the request, when the delivery has its slot and its signature, to the end of the answer. */
 export const ATTEMPT_DEADLINE_MS = 15_000;
@@ -17,9 +20,8 @@ export const MAX_EXCERPT_BYTES = 1_024;
 const MAX_FAULT_CHARS = 200;
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
-export interface Delivery {
+export interface Delivery extends PlacePolicy {
   readonly url: string;
-  readonly allowLocal: boolean;
   readonly eventId: string;
   /** Sent byte for byte. */
   readonly body: string;
@@ -50,11 +52,15 @@ export interface AttemptResult {
 export async function attemptDelivery(delivery: Delivery, world: World): Promise<AttemptResult> {
   const startedAt = world.clock();
   const target = checkTarget(delivery.url, delivery);
-  if (!target.ok) {
-    const nothing = { status: null, durationMs: 0, response: null, retryAfterMs: null };
-    return { outcome: "target_refused", ...nothing, error: `The target is refused: ${target.detail}` };
+  if (!target.ok) return unsent("target_refused", target.detail, 0);
+  const place = await checkPlace(target.url, delivery, world.fetch, Math.min(world.deadlineMs, LOOK_UP_DEADLINE_MS));
+  if (!place.ok) {
+    const outcome = place.reason === "inside_address" ? "target_refused" : "unresolved";
+    return unsent(outcome, place.detail, world.clock() - startedAt);
   }
-  const request = await signedRequest(delivery, startedAt);
+
+  // The receiver has all of its time, however long the name took.
+  const request = await signedRequest(delivery, world.clock());
   const deadline = startDeadline(world.deadlineMs);
   const excerpt = new Excerpt();
   let answer: Response | null = null;
@@ -81,6 +87,12 @@ export async function attemptDelivery(delivery: Delivery, world: World): Promise
     retryAfterMs: readRetryAfter(answer?.headers.get("retry-after") ?? null, now),
     error: fault?.error ?? errorOf(outcome, answer?.status ?? 0),
   };
+}
+
+/** An attempt in which nothing left. */
+function unsent(outcome: "target_refused" | "unresolved", detail: string, durationMs: number): AttemptResult {
+  const error = outcome === "target_refused" ? `The target is refused: ${detail}` : detail;
+  return { outcome, status: null, durationMs, response: null, retryAfterMs: null, error };
 }
 
 async function signedRequest(delivery: Delivery, now: number): Promise<RequestInit> {
@@ -123,25 +135,6 @@ function errorOf(outcome: DeliveryOutcome, status: number): string | null {
 function lineOf(reason: unknown): string {
   const text = reason instanceof Error ? reason.message : String(reason);
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").slice(0, MAX_FAULT_CHARS);
-}
-
-/** A wait that ends at the deadline even when the thing waited for ignores its abort signal. */
-function startDeadline(ms: number) {
-  const abort = new AbortController();
-  let pass: (reason: Error) => void = () => {};
-  const passed = new Promise<never>((_, reject) => {
-    pass = reject;
-  });
-  passed.catch(() => {});
-  const timer = setTimeout(() => {
-    abort.abort();
-    pass(new Error(`no complete answer within ${ms} ms`));
-  }, ms);
-  return {
-    signal: abort.signal,
-    orPassed: <T>(work: Promise<T>): Promise<T> => Promise.race([work, passed]),
-    end: () => clearTimeout(timer),
-  };
 }
 
 /** The beginning of an answer: never more than `MAX_EXCERPT_BYTES` are read. */

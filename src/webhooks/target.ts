@@ -3,8 +3,8 @@
  *
  * Judged after parsing, on what the parser yields, because that is what fetch connects to: `2130706433`,
  * `0x7f000001` and `127.1` all arrive here as 127.0.0.1. IP literals are refused altogether, public ones
- * too: a certificate for a name is the proof that somebody owns the receiver. Where a name resolves to
- * cannot be seen or pinned from a Worker; production egress has no route inside.
+ * too: a certificate for a name is the proof that somebody owns the receiver. Where a name leads is
+ * another question: target-place.ts.
  */
 
 import { addressScope } from "./ip-address.ts";
@@ -62,12 +62,18 @@ export function checkTarget(text: string, policy: TargetPolicy): TargetCheck {
 
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const scope = addressScope(host);
-  if (policy.allowLocal && (scope === "loopback" || host === "localhost")) return { ok: true, url };
+  if (isLocalHost(url, policy)) return { ok: true, url };
 
   if (url.protocol !== "https:") return no("not_https", `The URL must use https, not ${url.protocol.slice(0, -1)}.`);
   if (scope !== null) return no("ip_literal", "The host must be a name; IP addresses are refused in every spelling.");
   if (url.port !== "") return no("port", `The port must be 443, not ${url.port}.`);
   return checkName(url, host);
+}
+
+/** Whether the host is this machine, and this machine is open. */
+export function isLocalHost({ hostname }: URL, policy: TargetPolicy): boolean {
+  const isLocal = hostname === "localhost" || addressScope(hostname.replace(/^\[|\]$/g, "")) === "loopback";
+  return policy.allowLocal && isLocal;
 }
 
 function checkName(url: URL, name: string): TargetCheck {

@@ -87,6 +87,32 @@ describe("settings", () => {
     expect(readSettings({ ...GOOD, ALLOW_LOCAL_WEBHOOKS: text }).allowLocalWebhooks).toBe(open);
   });
 
+  it.each([
+    [undefined, null],
+    ["", null],
+    ["  ", null],
+    [" https://cloudflare-dns.com/dns-query ", "https://cloudflare-dns.com/dns-query"],
+    ["https://doh.example/hunter2/q", "https://doh.example/hunter2/q"],
+    ["http://127.0.0.1:8053/dns-query", "http://127.0.0.1:8053/dns-query"],
+  ])("DNS_RESOLVER=%j is %j", (text, url) => {
+    expect(readSettings({ ...GOOD, DNS_RESOLVER: text }).dnsResolver).toBe(url);
+  });
+
+  it.each([
+    "1.1.1.1",
+    "udp://1.1.1.1",
+    "http://doh.example/hunter2",
+    "http://127.0.0.1.hunter2.example/",
+    "https://hunter2@doh.example/",
+    "https://doh.example/#hunter2",
+    "https://doh.example/hunter2{?dns}",
+  ])("DNS_RESOLVER=%j is refused, and not shown", (text) => {
+    const found = problems({ ...GOOD, DNS_RESOLVER: text });
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(/^DNS_RESOLVER: (is|has) .*; expected e\.g\. https:/);
+    expect(found[0]).not.toContain("hunter2");
+  });
+
   it("ALLOW_LOCAL_WEBHOOKS is never guessed", () => {
     expect(problems({ ...GOOD, ALLOW_LOCAL_WEBHOOKS: "maybe" })).toEqual([
       "ALLOW_LOCAL_WEBHOOKS: expected 1 or 0, true or false",

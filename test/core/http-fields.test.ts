@@ -429,6 +429,9 @@ describe("events", () => {
     await expectRefused("GET", `/v1/events?after=${after}`, undefined, "after");
     await expectRefused("GET", `/v1/events?cursor=${after}`, undefined, "cursor", "invalid_cursor");
   });
+  test.each(["-1", "26", "1.5", "01", "", "1e1", "a", " 1"])("wait=%j", async (wait) => {
+    await expectRefused("GET", `/v1/events?wait=${encodeURIComponent(wait)}`, undefined, "wait");
+  });
   test("after and cursor", async () => {
     await expectRefused("GET", "/v1/events?after=1&cursor=2", undefined, "after");
   });

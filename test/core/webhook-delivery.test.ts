@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 const delivery = (url: string, change: Partial<Delivery> = {}): Delivery => {
-  return { url, allowLocal: true, eventId: "evt_1", body: BODY, keys: keysOf(SECRET), ...change };
+  return { url, allowLocal: true, dnsResolver: null, eventId: "evt_1", body: BODY, keys: keysOf(SECRET), ...change };
 };
 const attempt = (url: string, change: Partial<Delivery> = {}, deadlineMs = 2_000, clock = () => Date.now()) =>
   attemptDelivery(delivery(url, change), { fetch: (to, init) => fetch(to, init), clock, deadlineMs });

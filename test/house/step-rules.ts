@@ -12,6 +12,7 @@ const STORAGE = "src/objects/stepped-storage.ts";
 const HANDS_FETCH_ON = new Set([
   "src/objects/chain-scanner.ts",
   "src/objects/endpoint/base.ts",
+  "src/objects/tenant/targets.ts",
   "src/objects/tenant/withdrawals/signing.ts",
   "src/chains/evm/http-exchange.ts",
   "src/watcher/evm-source.ts",

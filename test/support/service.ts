@@ -20,7 +20,7 @@ export const TEMPLATE = "SLUICE_TEST_TEMPLATE";
 
 /** Settings of the shell that runs the tests must not reach the service. */
 const SETTINGS =
-  /^(RPC_.*|NETWORKS|PORT|HOST|DATA_DIR|KEY_PEPPER|OPERATOR_TOKEN|WALLET_SEED|SECRETS_KEY|ALLOW_LOCAL_WEBHOOKS|SLUICE_.*)$/;
+  /^(RPC_.*|NETWORKS|PORT|HOST|DATA_DIR|KEY_PEPPER|OPERATOR_TOKEN|WALLET_SEED|SECRETS_KEY|ALLOW_LOCAL_WEBHOOKS|DNS_RESOLVER|SLUICE_.*)$/;
 
 export type Environment = Readonly<Record<string, string>>;
 

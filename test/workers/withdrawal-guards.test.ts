@@ -17,6 +17,7 @@ import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import { follow } from "../../src/objects/tenant/withdrawals/follow.ts";
 import { payerOf } from "../../src/objects/tenant/withdrawals/payer.ts";
 import { MAX_ATTEMPTS } from "../../src/objects/tenant/withdrawals/sign.ts";
+import { a, dnsAnswer, type Zone } from "../support/dns.ts";
 import { Gate, newAddress, pay } from "../support/model-chain.ts";
 import { decodeSigned, type Signed } from "../support/wallet-chain.ts";
 import { chain, checkBooks, DB, poll, quiet, switchOff } from "./line.ts";
@@ -712,6 +713,41 @@ describe("another signer", () => {
     await other.settle();
     expect(await other.withdrawal(id)).toMatchObject({ waiting_for: "signer" });
     expect(bearers).toHaveLength(asked);
+  });
+
+  it("whose name leads inside is asked nothing: not when it is chosen, and not for a signature", async () => {
+    const { merchant } = await startOne();
+    const seen = serve();
+    const others = vi.mocked(fetch).getMockImplementation();
+    let zone: Zone = { A: [a("10.0.0.1")] };
+    vi.mocked(fetch).mockImplementation(async (input, init) => {
+      if (String(input) !== "https://doh.test/") return (others ?? fetch)(input, init);
+      const headers = { "content-type": "application/dns-message" };
+      return new Response(dnsAnswer(init?.body as Uint8Array, zone), { headers });
+    });
+    const lookNamesUp = (dnsResolver: string | null) =>
+      merchant.inside((object) => {
+        Object.assign((object as unknown as { c: TenantContext }).c.settings, { dnsResolver });
+      });
+    await lookNamesUp("https://doh.test/");
+    try {
+      expect(await statusAndCode(await choose(merchant, theirs.address))).toBe("422 invalid_fields");
+      zone = { code: 2 };
+      expect(await statusAndCode(await choose(merchant, theirs.address))).toBe("422 invalid_fields");
+      expect(seen.asked).toBe(0);
+      zone = { A: [a("93.184.216.34")] };
+      expect(await statusAndCode(await choose(merchant, theirs.address))).toBe("200");
+      expect(seen.asked).toBe(1);
+
+      zone = { code: 2 };
+      const { id } = await merchant.withdraw();
+      expect([seen.asked, await merchant.signed(), await merchant.state(id)]).toEqual([1, [], "broadcast_pending"]);
+      zone = { A: [a("93.184.216.34"), a("10.0.0.1")] };
+      await merchant.drive(2, ROUND_MS);
+      expect([seen.asked, await merchant.signed(), await merchant.state(id)]).toEqual([1, [], "broadcast_pending"]);
+    } finally {
+      await lookNamesUp(null);
+    }
   });
 
   it("that does not answer is refused", async () => {

@@ -32,9 +32,9 @@ const getEvent = createRoute({
 
 export function eventRoutes(app: App): void {
   app.openapi(listEvents, async (c) => {
-    const { after, cursor, types, limit } = c.req.valid("query");
+    const { after, cursor, types, limit, wait } = c.req.valid("query");
     const filter = { after: after ?? cursor ?? 0, types: types ?? null };
-    return send(c, await c.var.tenant.listEvents(c.var.caller, filter, limit), 200);
+    return send(c, await c.var.tenant.listEvents(c.var.caller, filter, limit, wait * 1_000), 200);
   });
 
   app.openapi(getEvent, async (c) => send(c, await c.var.tenant.getEvent(c.var.caller, c.req.valid("param").id), 200));

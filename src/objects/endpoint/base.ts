@@ -18,7 +18,9 @@ import { publicKeyOf, resealKey, signingKeys } from "../../store/endpoint/key-st
 import * as queue from "../../store/endpoint/queue.ts";
 import { ATTEMPT_DEADLINE_MS, type AttemptResult, attemptDelivery } from "../../webhooks/delivery.ts";
 import { Pace } from "../../webhooks/pace.ts";
+import { LOOK_UP_DEADLINE_MS } from "../../webhooks/resolver.ts";
 import type { SigningKey } from "../../webhooks/signature.ts";
+import { placePolicy } from "../../webhooks/target-place.ts";
 import type { EndpointState, TenantPeerApi } from "../api.ts";
 import { SecretBox } from "../secret-box.ts";
 import { steppedStorage } from "../stepped-storage.ts";
@@ -31,7 +33,7 @@ const MAX_IN_FLIGHT = 5;
 const HEADS_LOOKED_AT = 3 * MAX_IN_FLIGHT;
 const MAX_STARTS_PER_SECOND = 50;
 /** After this long an attempt has ended or was lost in a crash. */
-const LEASE_MS = ATTEMPT_DEADLINE_MS + 5_000;
+const LEASE_MS = LOOK_UP_DEADLINE_MS + ATTEMPT_DEADLINE_MS + 5_000;
 /** An alarm this late was lost. */
 const ALARM_OVERDUE_MS = 30_000;
 /** A longer wait than this is listed for cron, which wakes the object if its alarm does not. */
@@ -146,7 +148,7 @@ export abstract class EndpointBase extends DurableObject<Env> {
     return attemptDelivery(
       {
         url: endpoint.url,
-        allowLocal: readSettings(this.env).allowLocalWebhooks,
+        ...placePolicy(readSettings(this.env)),
         eventId: row.eventId,
         body: row.body,
         keys,

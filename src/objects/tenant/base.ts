@@ -10,6 +10,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Scope } from "../../core/views.ts";
 import { type Env, readSettings } from "../../env.ts";
 import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
+import { lastSequence } from "../../store/tenant/event-store.ts";
 import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
 import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
 import type { Answer, Caller } from "../api.ts";
@@ -20,6 +21,7 @@ import { answer, authorize, type Done, RequestRates } from "./authorize.ts";
 import { handOverBackfills } from "./backfills.ts";
 import type { TenantContext } from "./context.ts";
 import { closeDeleted } from "./endpoints.ts";
+import { EventWaits } from "./event-waits.ts";
 import { handOff, hasToHandOff } from "./hand-off.ts";
 import { Turns } from "./turns.ts";
 import { driveWithdrawals } from "./withdrawals/drive.ts";
@@ -32,6 +34,7 @@ export abstract class TenantBase extends DurableObject<Env> {
   /** Set by tests; unix milliseconds. */
   clock: () => number = Date.now;
   protected readonly c: TenantContext;
+  protected readonly eventWaits = new EventWaits();
   readonly #rates = new RequestRates();
   /** What the alarm is set to; null: it has fired, or nothing is known of it. */
   #armedFor: number | null = null;
@@ -43,7 +46,7 @@ export abstract class TenantBase extends DurableObject<Env> {
     const db = openTenantDb(ctx.storage);
     const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
     this.c = {
-      storage: steppedStorage("Tenant", ctx.storage),
+      storage: steppedStorage("Tenant", ctx.storage, () => this.eventWaits.wake(() => lastSequence(db))),
       db,
       env,
       // Read when needed: settings that are refused must not keep the alarm from re-arming.

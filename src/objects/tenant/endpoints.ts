@@ -7,7 +7,7 @@
 
 import { API_VERSION } from "../../core/api-version.ts";
 import { newId } from "../../core/ids.ts";
-import { type Refusal, refuse } from "../../core/refusal.ts";
+import { refuse } from "../../core/refusal.ts";
 import type { EndpointView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import {
@@ -22,12 +22,12 @@ import {
 } from "../../store/tenant/endpoint-store.ts";
 import { lastSequence } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
-import { checkTarget } from "../../webhooks/target.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { hearEndpoint } from "./endpoint-status.ts";
 import { endpointOf } from "./peers.ts";
+import { refusedTarget } from "./targets.ts";
 
 const MAX_ENDPOINTS = 50;
 
@@ -43,7 +43,7 @@ export async function createEndpoint(
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
   if (use.kind === "replay") return replayed(c, use.objectId);
-  const refused = refusedTarget(c, input.url);
+  const refused = await refusedTarget(c, input.url);
   if (refused !== null) return refused;
   if (countEndpoints(c.db) >= MAX_ENDPOINTS) {
     return refuse("state_conflict", `A tenant has at most ${MAX_ENDPOINTS} endpoints; delete one first.`);
@@ -99,8 +99,10 @@ export async function patchEndpoint(
   const row = endpointById(c.db, id);
   if (row === undefined) return notFound("webhook endpoint");
   if (patch.url !== undefined) {
-    const refused = refusedTarget(c, patch.url);
+    const refused = await refusedTarget(c, patch.url);
     if (refused !== null) return refused;
+    // Deleted while the target's name was looked up.
+    if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
   }
   updateEndpoint(c.db, id, {
     ...(patch.url === undefined ? {} : { url: patch.url }),
@@ -168,12 +170,4 @@ export async function rotateSecret(
 function configOf(tenantId: string, row: Pick<EndpointRow, "id" | "url" | "apiVersion" | "signature">) {
   const { id: endpointId, url, apiVersion, signature } = row;
   return { tenantId, endpointId, url, apiVersion, signature };
-}
-
-function refusedTarget(c: TenantContext, url: string): { ok: false; refusal: Refusal } | null {
-  const target = checkTarget(url, { allowLocal: c.settings.allowLocalWebhooks });
-  if (target.ok) return null;
-  return refuse("invalid_webhook_target", `The target is refused: ${target.detail}`, {
-    errors: [{ path: "url", message: target.detail }],
-  });
 }

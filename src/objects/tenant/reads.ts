@@ -69,12 +69,12 @@ export function pageOfEvents(
   c: TenantContext,
   filter: { readonly after: number; readonly types: readonly EventType[] | null },
   limit: number,
-): Done<Page<EventView>> {
+): Page<EventView> {
   const rows = eventsAfter(c.db, filter.after, filter.types, limit + 1);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const next = rows.length > limit && last !== undefined ? String(last.sequence) : null;
-  return { ok: true, value: { data: shown.map(toEventView), next_cursor: next } };
+  return { data: shown.map(toEventView), next_cursor: next };
 }
 
 export function oneEvent(c: TenantContext, id: string): Done<EventView> {

@@ -1,6 +1,7 @@
 /** What signs an endpoint's deliveries. The newest key has no end; every older one has. */
 
 import { and, desc, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
+import { prepared } from "../prepared.ts";
 import type { EndpointDb } from "./database.ts";
 import { secrets } from "./schema.ts";
 
@@ -12,15 +13,19 @@ const MAX_SIGNING_KEYS = 5;
 /** How long an ended key is kept, so that the repeated request that made it finds it. */
 const KEY_MEMORY_MS = 24 * 3_600_000;
 
-/** Newest first. */
-export function signingKeys(db: EndpointDb, now: number): KeyRow[] {
-  return db
+const validKeys = prepared((db: EndpointDb) =>
+  db
     .select()
     .from(secrets)
-    .where(or(isNull(secrets.endsAt), gt(secrets.endsAt, now)))
+    .where(or(isNull(secrets.endsAt), gt(secrets.endsAt, sql.placeholder("now"))))
     .orderBy(desc(secrets.n))
     .limit(MAX_SIGNING_KEYS)
-    .all();
+    .prepare(),
+);
+
+/** Newest first. */
+export function signingKeys(db: EndpointDb, now: number): KeyRow[] {
+  return validKeys(db).all({ now });
 }
 
 /** Of the newest key; null when both sides have the secret. */

@@ -8,6 +8,7 @@ import { resealToken, type SignerRow, signerRow } from "../../../store/tenant/wa
 import { checkTarget } from "../../../webhooks/target.ts";
 import { SecretFault, type SecretOwner } from "../../secret-box.ts";
 import type { TenantContext } from "../context.ts";
+import { placeOf } from "../targets.ts";
 
 const NODE_TIMEOUT_MS = 10_000;
 const SIGNER_TIMEOUT_MS = 15_000;
@@ -65,13 +66,12 @@ export function remote(
 ): Signer {
   // Checked whenever it is made, as webhooks are: what was allowed for local work is not allowed for ever.
   const target = checkTarget(url, { allowLocal: c.settings.allowLocalWebhooks });
-  if (!target.ok) {
-    const refused = async () => {
-      throw new SignerFault(`the signer's URL is refused: ${target.detail}`, false);
-    };
-    return { address, sign: refused };
-  }
+  const refused = (detail: string, retryable: boolean) =>
+    new SignerFault(`the signer's URL is refused: ${detail}`, retryable);
+  if (!target.ok) return { address, sign: () => Promise.reject(refused(target.detail, false)) };
   const sign = async (intent: Intent) => {
+    const place = await placeOf(c, target.url);
+    if (!place.ok) throw refused(place.detail, place.reason !== "inside_address");
     const signer = remoteSigner({ url, address, token: await token(), fetch: send, timeoutMs: SIGNER_TIMEOUT_MS });
     return signer.sign(intent);
   };
