@@ -44,6 +44,7 @@ export function waitBefore(failures: number, askedMs: number | null, random: num
 export function readRetryAfter(text: string | null, now: number): number | null {
   if (text === null) return null;
   if (/^\d{1,9}$/.test(text.trim())) return Number(text) * 1_000;
-  const at = Date.parse(text);
+  // Other texts would be read as some date as well: "-1" as one of the year 2001.
+  const at = /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, at - now);
 }

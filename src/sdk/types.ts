@@ -43,25 +43,32 @@ export type { ConfirmationRule, DepositStatus, EventType, Page, Scope, Withdrawa
 
 // ---- events -----------------------------------------------------------------------------------
 
-/** An event of one type. `data` is the whole object as it stood when the event was written. */
-export interface EventOf<Type extends EventType, Data> extends Omit<EventView, "type" | "data"> {
+/** What an event carries: the whole object as it stood when the event was written. */
+export interface EventData {
+  "deposit.pending": DepositView;
+  "deposit.dropped": DepositView;
+  "deposit.confirmed": DepositView;
+  "deposit.reverted": DepositView;
+  "deposit.settled": DepositView;
+  "withdrawal.updated": WithdrawalView;
+  "account.debt_opened": BalanceView;
+  "account.debt_cleared": BalanceView;
+  "network.halted": NetworkIncident;
+  "network.resumed": NetworkIncident;
+  "webhook.test": WebhookTest;
+}
+
+/** An event of one type. */
+export interface EventOf<Type extends EventType> extends Omit<EventView, "type" | "data"> {
   type: Type;
-  data: Data;
+  data: EventData[Type];
 }
 
 /**
  * Every event there is, to be told apart by `type`. A newer service may send types that are not listed here:
  * acknowledge and ignore what you do not know.
  */
-export type SluiceEvent =
-  | EventOf<
-      "deposit.pending" | "deposit.dropped" | "deposit.confirmed" | "deposit.reverted" | "deposit.settled",
-      DepositView
-    >
-  | EventOf<"withdrawal.updated", WithdrawalView>
-  | EventOf<"account.debt_opened" | "account.debt_cleared", BalanceView>
-  | EventOf<"network.halted" | "network.resumed", NetworkIncident>
-  | EventOf<"webhook.test", WebhookTest>;
+export type SluiceEvent = { [Type in EventType]: EventOf<Type> }[EventType];
 
 export interface NetworkIncident {
   network: string;
