@@ -4,16 +4,7 @@
  * service's schemas by a test.
  */
 
-import type {
-  BalanceView,
-  DepositStatus,
-  DepositView,
-  EventType,
-  EventView,
-  Page,
-  Scope,
-  WithdrawalView,
-} from "../core/views.ts";
+import type { BalanceView, DepositStatus, DepositView, EventType, Page, Scope, WithdrawalView } from "../core/views.ts";
 import type { ConfirmationRule } from "../core/watcher.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
 
@@ -59,8 +50,17 @@ export interface EventData {
 }
 
 /** An event of one type. */
-export interface EventOf<Type extends EventType> extends Omit<EventView, "type" | "data"> {
+export interface EventOf<Type extends EventType> {
+  id: string;
   type: Type;
+  api_version: string;
+  /** Without a gap, over all your events. */
+  sequence: number;
+  /** What it is about: a deposit's or a withdrawal's id, `account:...`, `network:...`. */
+  subject: string;
+  /** Without a gap, over the events of its subject. */
+  subject_sequence: number;
+  created_at: string;
   data: EventData[Type];
 }
 

@@ -55,7 +55,7 @@ async function verify(
   { toleranceS = TOLERANCE_S, now = Date.now() }: VerifyOptions = {},
 ): Promise<SluiceEvent> {
   const body = bytesOf(rawBody);
-  const keys = (typeof secrets === "string" ? [secrets] : secrets).map(readKey);
+  const keys = [secrets].flat().map(readKey);
   if (keys.length === 0) throw new WebhookVerificationError("invalid_secret", "expected at least one secret, got none");
 
   const id = header(headers, "webhook-id");
