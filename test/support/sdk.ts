@@ -4,6 +4,7 @@ import { Sluice, type SluiceOptions } from "../../src/sdk/index.ts";
 import { API_KEY, fakeApp, type Options } from "./http-app.ts";
 
 export const BASE = "https://sluice.test";
+const MOST_ATTEMPTS = 1_000;
 
 export interface Sent {
   readonly method: string;
@@ -45,6 +46,8 @@ export function scripted(
       const { pathname, searchParams } = new URL(url);
       const one = { method, path: pathname, query: searchParams, headers, body };
       sent.push(one);
+      // Ends whatever would go on for ever, so that the test fails rather than hangs.
+      if (sent.length > MOST_ATTEMPTS) return refused(401, "unauthorized");
       const met = typeof script === "function" ? await script(one, sent.length - 1) : script[sent.length - 1];
       if (met === undefined) throw new Error(`nothing is written for attempt ${sent.length}`);
       if (met === "hang") return new Promise<never>(() => {});
