@@ -7,6 +7,7 @@
  */
 
 import { type ConfirmationRules, checkRules } from "../core/policy.ts";
+import type { PoliciesView } from "../core/policy-view.ts";
 import { refuse } from "../core/refusal.ts";
 import type { EventType } from "../core/views.ts";
 import { failBackfill } from "../store/tenant/backfill-store.ts";
@@ -26,7 +27,6 @@ import type {
   Observation,
   Observed,
   PageRequest,
-  PoliciesView,
   SignUp,
   TenantApi,
   TenantPeerApi,

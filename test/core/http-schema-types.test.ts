@@ -2,6 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import { expect, test } from "vitest";
+import type { PoliciesView, WithdrawalRulesView } from "../../src/core/policy-view.ts";
 import type {
   AddressView,
   ApiKeyView,
@@ -21,7 +22,7 @@ import type {
   WalletView,
   WithdrawalView,
 } from "../../src/core/views.ts";
-import type { PoliciesView, SignerChoice, WithdrawalRulesView } from "../../src/objects/api.ts";
+import type { SignerChoice } from "../../src/objects/api.ts";
 import type { Address, AddressPage } from "../../src/schema/address.ts";
 import type { ApiKey } from "../../src/schema/api-key.ts";
 import type { Asset } from "../../src/schema/asset.ts";

@@ -8,6 +8,7 @@ import {
   loggingViolations,
   purityViolations,
   type Sources,
+  sdkViolations,
   transactionViolations,
 } from "./source-rules.ts";
 
@@ -15,13 +16,14 @@ const sources: Sources = new Map([...projectFiles()].filter(([path]) => path.sta
 
 describe("src/", () => {
   it("is there", () => {
-    for (const folder of ["core", "chains", "objects", "store", "webhooks", "http", "schema", "watcher"]) {
+    for (const folder of ["core", "chains", "objects", "store", "webhooks", "http", "schema", "watcher", "sdk"]) {
       expect([...sources.keys()].filter((path) => path.startsWith(`src/${folder}/`))).not.toEqual([]);
     }
   });
   it("imports in the allowed directions only", () => expect(directionViolations(sources)).toEqual([]));
   it("has no cycle between files", () => expect(cycleViolations(sources)).toEqual([]));
   it("keeps clock, chance, world and waiting out of core", () => expect(purityViolations(sources)).toEqual([]));
+  it("publishes an SDK that stands alone", () => expect(sdkViolations(sources)).toEqual([]));
   it("gives no async callback to a transaction", () => expect(transactionViolations(sources)).toEqual([]));
   it("logs JSON, on the error stream", () => expect(loggingViolations(sources)).toEqual([]));
 });
@@ -52,6 +54,7 @@ describe("the rules catch", () => {
     ["src/watcher/b.ts", 'import "../store/a.ts";'],
     ["src/watcher/b.ts", 'import type { X } from "../objects/api.ts";'],
     ["src/console/b.ts", 'import "../schema/a.ts";'],
+    ["src/sdk/b.ts", 'import type { X } from "../schema/a.ts";'],
     ["src/env.ts", 'import "./objects/tenant.ts";'],
     ["src/core/b.ts", 'import "../steps.ts";'],
     ["src/steps.ts", 'import "./core/a.ts";'],
@@ -95,6 +98,25 @@ describe("the rules catch", () => {
       ),
     ).toEqual([]);
   });
+
+  it.each([
+    'import { x } from "../core/a.ts";',
+    'import "../core/a.ts";',
+    'import { type X } from "../core/a.ts";',
+    'export { x } from "../core/a.ts";',
+    'import { z } from "zod";',
+    'import type { z } from "zod";',
+    'import { createHmac } from "node:crypto";',
+    'const x = await import("../core/a.ts");',
+  ])("an SDK that does not stand alone: %s", (source) =>
+    expect(sdkViolations(project({ "src/sdk/b.ts": source }))).toHaveLength(1),
+  );
+
+  it.each([
+    'import type { X } from "../core/a.ts";',
+    'export type { X } from "../core/a.ts";',
+    'import { x } from "./a.ts"; import "../sdk/a.ts";',
+  ])("no SDK that does: %s", (source) => expect(sdkViolations(project({ "src/sdk/b.ts": source }))).toEqual([]));
 
   it.each([
     "export const x = Date.now();",

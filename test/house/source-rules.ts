@@ -47,7 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   // For programs that bring their own store: nothing of Cloudflare comes with it.
   "src/watcher/": ["src/core/", "src/chains/"],
-  "src/sdk/": ["src/schema/"],
+  "src/sdk/": ["src/core/"],
   "src/console/": ["src/sdk/"],
   "src/settings.ts": ["src/core/"],
   "src/env.ts": ["src/core/", "src/objects/api.ts", "src/settings.ts"],
@@ -150,6 +150,21 @@ export function loggingViolations(sources: Sources): string[] {
       else if (nameOf(firstArgument(node)?.callee) !== "JSON.stringify" || (node.arguments as unknown[]).length !== 1) {
         complain(node, `logs something else than one JSON object`);
       }
+      return undefined;
+    });
+  });
+}
+
+/** `src/sdk/` is published by itself: of the service it has the types alone, and it depends on no package. */
+export function sdkViolations(sources: Sources): string[] {
+  return eachFile(sources, "src/sdk/", (program, complain, path) => {
+    for (const specifier of importsOf(program))
+      if (!specifier.startsWith(".")) complain(program, `depends on ${specifier}`);
+    walk(program, (node) => {
+      const source = (node.source as Node | null | undefined)?.value;
+      if (typeof source !== "string" || !source.startsWith(".")) return undefined;
+      const isType = node.importKind === "type" || node.exportKind === "type";
+      if (!isType && !resolve(path, source).startsWith("src/sdk/")) complain(node, `needs ${source} when it runs`);
       return undefined;
     });
   });

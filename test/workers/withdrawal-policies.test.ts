@@ -1,7 +1,7 @@
 /** What a tenant allows itself to pay out: approvals, destinations, limits, and accounts that owe. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { PoliciesView } from "../../src/objects/api.ts";
+import type { PoliciesView } from "../../src/core/policy-view.ts";
 import { newAddress, pay } from "../support/model-chain.ts";
 import { call, chain, DAY_MS, poll, time } from "./line.ts";
 import { checkPayouts, ETH, PayingMerchant, startPayouts, statusAndCode, wallets } from "./payout-line.ts";

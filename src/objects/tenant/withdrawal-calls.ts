@@ -1,5 +1,6 @@
 /** The calls about withdrawals, wallets, their rules and their reconciliation. */
 
+import type { PoliciesView, WithdrawalRulesView } from "../../core/policy-view.ts";
 import { allConfirmationRules } from "../../store/tenant/policy-store.ts";
 import type {
   Answer,
@@ -7,10 +8,8 @@ import type {
   Idempotency,
   NewWithdrawal,
   PageRequest,
-  PoliciesView,
   SignerChoice,
   WithdrawalFilter,
-  WithdrawalRulesView,
 } from "../api.ts";
 import { TenantBase } from "./base.ts";
 import * as byHand from "./withdrawals/by-hand.ts";

@@ -2,10 +2,10 @@
 
 import { parseAddress } from "../../../core/address.ts";
 import { formatAmount, parseAmount } from "../../../core/amount.ts";
+import type { PoliciesView, WithdrawalRulesView } from "../../../core/policy-view.ts";
 import { type FieldError, refuse } from "../../../core/refusal.ts";
 import { type HeldRules, rulesAt, type WithdrawalRules, withRules } from "../../../core/withdrawal-policy.ts";
 import { heldWithdrawalRules, putHeldWithdrawalRules } from "../../../store/tenant/policy-store.ts";
-import type { PoliciesView, WithdrawalRulesView } from "../../api.ts";
 import type { Done } from "../authorize.ts";
 import { assetsNamed, mustFindAsset, type TenantContext } from "../context.ts";
 import { iso } from "../deposit-view.ts";

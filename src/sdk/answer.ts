@@ -1,0 +1,76 @@
+/** Reading of answers: what comes over the wire is believed only as far as it has the shape it should have. */
+
+import type { AnswerInfo } from "./call.ts";
+import { type FieldProblem, UnexpectedAnswerError } from "./errors.ts";
+
+interface Arrived {
+  readonly status: number;
+  readonly header: (name: string) => string | null;
+  readonly text: string;
+}
+
+export interface ProblemFacts {
+  readonly code: string;
+  readonly detail: string;
+  readonly requestId: string | null;
+  readonly retryable: boolean | null;
+  readonly errors: readonly FieldProblem[];
+}
+
+export function answerInfo({ status, header }: Arrived, attempts: number): AnswerInfo {
+  // RateLimit header fields for HTTP (draft-ietf-httpapi-ratelimit-headers): "default";r=<left>;t=<seconds>
+  const rate = /;r=(\d+);t=(\d+)/.exec(header("ratelimit") ?? "");
+  return {
+    status,
+    requestId: header("x-request-id"),
+    replayed: header("idempotent-replayed") === "true",
+    attempts,
+    rateLimit: rate === null ? null : { remaining: Number(rate[1]), resetS: Number(rate[2]) },
+  };
+}
+
+/** The object of a success; undefined for an answer without a body. */
+export function parseJson({ status, text }: Arrived, { requestId, attempts }: AnswerInfo, key: string | null): unknown {
+  if (status === 204) return undefined;
+  const value = readObject(text);
+  if (value !== null) return value;
+  throw new UnexpectedAnswerError(`expected a JSON object with status ${status}, got ${text.length} other characters`, {
+    code: "unexpected_answer",
+    status,
+    requestId,
+    attempts,
+    idempotencyKey: key,
+    // It answered with success, so what was asked for is most likely done.
+    outcomeUnknown: key !== null,
+  });
+}
+
+/** A problem document (RFC 9457) with the service's own fields; null: it is none. */
+export function readProblem(text: string): ProblemFacts | null {
+  const value = readObject(text);
+  if (value === null || typeof value.code !== "string") return null;
+  return {
+    code: value.code,
+    detail: typeof value.detail === "string" ? value.detail : "",
+    requestId: typeof value.request_id === "string" ? value.request_id : null,
+    retryable: typeof value.retryable === "boolean" ? value.retryable : null,
+    errors: Array.isArray(value.errors) ? value.errors.filter(isFieldProblem) : [],
+  };
+}
+
+function isFieldProblem(value: unknown): value is FieldProblem {
+  if (typeof value !== "object" || value === null) return false;
+  const { path, message } = value as Record<string, unknown>;
+  return typeof path === "string" && typeof message === "string";
+}
+
+export function readObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
