@@ -25,5 +25,9 @@ export function describeApi(app: App): void {
     return described;
   };
   app.get("/openapi.json", (c) => c.json(document()));
-  app.get("/docs", (c) => c.html(docsPage(document()), 200, { "Content-Security-Policy": DOCS_POLICY }));
+  let page: ReturnType<typeof docsPage> | undefined;
+  app.get("/docs", (c) => {
+    page ??= docsPage(document());
+    return c.html(page, 200, { "Content-Security-Policy": DOCS_POLICY });
+  });
 }

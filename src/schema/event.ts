@@ -9,16 +9,28 @@ import { Limit } from "./page.ts";
 
 export const Event = z
   .object({
-    id: z.string().openapi({ description: "The same on every delivery: whoever has it already may skip it." }),
+    id: z
+      .string()
+      .openapi({
+        description: "The same on every delivery: whoever has it already may skip it.",
+        example: EXAMPLE.event,
+      }),
     type: z.enum(EVENT_TYPES).openapi({ description: "What happened; it says what data is." }),
-    api_version: z.string().openapi({ description: "The version of the API that data was written in, a date." }),
-    sequence: z.int().openapi({ description: "Place among all events of the tenant, from 1 on without a gap." }),
+    api_version: z
+      .string()
+      .openapi({ description: "The version of the API that data was written in, a date.", example: "2026-11-01" }),
+    sequence: z
+      .int()
+      .openapi({ description: "Place among all events of the tenant, from 1 on without a gap.", example: 42 }),
     subject: z
       .string()
-      .openapi({ description: "What it is about: an id, or account:, network:, endpoint: and a name." }),
+      .openapi({
+        description: "What it is about: an id, or account:, network:, endpoint: and a name.",
+        example: EXAMPLE.deposit,
+      }),
     subject_sequence: z
       .int()
-      .openapi({ description: "Place among the events of its subject, from 1 on without a gap." }),
+      .openapi({ description: "Place among the events of its subject, from 1 on without a gap.", example: 2 }),
     created_at: timeOf("When it was written, in the commit that made it true."),
     data: z
       .custom<object>((value) => typeof value === "object" && value !== null)

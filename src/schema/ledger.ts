@@ -5,6 +5,16 @@ import { EXAMPLE } from "./examples.ts";
 import { Account, Decimal, ListedSymbol, maybe, NetworkId, timeOf, Units } from "./fields.ts";
 import { Cursor, Limit, pageOf } from "./page.ts";
 
+export const BALANCE_EXAMPLE = {
+  account: EXAMPLE.account,
+  network: "ethereum",
+  asset: "USDC",
+  available: "25.5",
+  reserved: "0",
+  settled: "100",
+  debt: "0",
+};
+
 export const Balance = z
   .object({
     account: z.string().openapi({ description: "Your name of the customer; sluice: begins the service's own." }),
@@ -19,17 +29,7 @@ export const Balance = z
       description: "Owed since a deposit was taken back that had been paid out. Decimal, in the asset's unit.",
     }),
   })
-  .openapi("Balance", {
-    example: {
-      account: EXAMPLE.account,
-      network: "ethereum",
-      asset: "USDC",
-      available: "25.5",
-      reserved: "0",
-      settled: "100",
-      debt: "0",
-    },
-  });
+  .openapi("Balance", { example: BALANCE_EXAMPLE });
 
 export const LedgerEntry = z
   .object({

@@ -2,10 +2,10 @@
 
 import { z } from "@hono/zod-openapi";
 import { EVENT_TYPES, type EventType } from "../core/views.ts";
-import { Deposit } from "./deposit.ts";
+import { DEPOSIT_EXAMPLE, Deposit } from "./deposit.ts";
 import { Event } from "./event.ts";
 import { EXAMPLE } from "./examples.ts";
-import { Balance } from "./ledger.ts";
+import { BALANCE_EXAMPLE, Balance } from "./ledger.ts";
 import { Withdrawal } from "./withdrawal.ts";
 
 export const NetworkNotice = z
@@ -59,10 +59,39 @@ const MEANING: Readonly<Record<EventType, string>> = {
   "webhook.test": "A test that you asked for. Sent to its endpoint alone.",
 };
 
-/** One for each type: the envelope with its `type` and its `data`. */
+/** Where an example of its kind would not be true of the type. */
+const DIFFERING: Readonly<Partial<Record<EventType, { readonly subject?: string; readonly data?: object }>>> = {
+  "deposit.pending": {
+    data: { ...DEPOSIT_EXAMPLE, status: "pending", epoch: 0, confirmations: 1, confirmed_at: null },
+  },
+  "deposit.dropped": {
+    data: { ...DEPOSIT_EXAMPLE, status: "dropped", epoch: 0, confirmations: 0, confirmed_at: null },
+  },
+  "deposit.reverted": {
+    data: { ...DEPOSIT_EXAMPLE, status: "reverted", confirmations: 0, reverted_at: "2026-01-31T12:09:12.000Z" },
+  },
+  "deposit.settled": {
+    data: { ...DEPOSIT_EXAMPLE, status: "settled", confirmations: 64, settled_at: "2026-01-31T12:21:12.000Z" },
+  },
+  "withdrawal.updated": { subject: EXAMPLE.withdrawal },
+  "account.debt_opened": {
+    subject: `account:${EXAMPLE.account}`,
+    data: { ...BALANCE_EXAMPLE, available: "0", debt: "12.5" },
+  },
+  "account.debt_cleared": { subject: `account:${EXAMPLE.account}` },
+  "network.halted": { subject: "network:ethereum" },
+  "network.resumed": {
+    subject: "network:ethereum",
+    data: { network: "ethereum", reason: "Reading goes on from height 20999905.", height: 20_999_905 },
+  },
+  "webhook.test": { subject: `endpoint:${EXAMPLE.endpoint}` },
+};
+
+/** One for each type: the envelope with its `type` and its `data`. `differing`: what its example has otherwise. */
 export const WEBHOOK_EVENTS = EVENT_TYPES.map((type) => ({
   type,
   meaning: MEANING[type],
+  differing: DIFFERING[type] ?? {},
   schema: z
     .object({ ...Event.shape, type: z.literal(type).openapi({ description: "What happened." }), data: DATA[type] })
     .openapi(componentName(type)),

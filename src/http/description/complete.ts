@@ -27,7 +27,7 @@ export function completed(generated: ApiDocument): ApiDocument {
     tags: TAGS,
     paths: Object.fromEntries(paths),
     webhooks: Object.fromEntries(webhooks),
-    components: { ...generated.components, headers: HEADERS },
+    components: { ...generated.components, headers: HEADERS, examples: problemExamples() },
   };
 }
 
@@ -70,16 +70,20 @@ function isObject(value: Json | undefined): value is { readonly [name: string]: 
 
 function withProblems(answer: Answer, codes: readonly RefusalCode[]) {
   if (answer.content === undefined) return {};
-  const examples = Object.fromEntries(codes.map((code) => [code, problemExample(code)]));
+  const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
   const content = Object.entries(answer.content).map(([type, media]) => [type, { ...media, examples }]);
   return { content: Object.fromEntries(content) };
+}
+
+function problemExamples() {
+  return Object.fromEntries((Object.keys(REFUSALS) as RefusalCode[]).map((code) => [code, problemExample(code)]));
 }
 
 function problemExample(code: RefusalCode) {
   const { detail, when } = PROBLEM_GUIDE[code];
   const errors = code === "invalid_fields" ? { errors: [{ path: "network", message: "unknown field" }] } : {};
   const { body } = problemParts({ code, detail, ...errors }, HEADERS["X-Request-Id"].example, null);
-  return { summary: when, value: body };
+  return { summary: when, value: { ...body } };
 }
 
 function headersOf(operation: RouteOperation, status: string): Readonly<Record<string, Reference>> {

@@ -43,7 +43,7 @@ export interface Reference {
 export interface Media {
   readonly schema: Schema;
   readonly example?: Json;
-  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: Json }>>;
+  readonly examples?: Readonly<Record<string, Reference>>;
 }
 
 export interface Answer {
@@ -81,6 +81,7 @@ export interface ApiDocument {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly parameters: Readonly<Record<string, Parameter>>;
     readonly headers: Readonly<Record<string, Header>>;
+    readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: Json }>>;
     readonly securitySchemes: Readonly<Record<string, { readonly description: string }>>;
   };
 }

@@ -3,7 +3,6 @@
 import { z } from "@hono/zod-openapi";
 import { EXAMPLE } from "../../schema/examples.ts";
 import { WEBHOOK_EVENTS } from "../../schema/webhook.ts";
-import { body } from "../calls.ts";
 import type { App } from "../services.ts";
 
 const headers = z.object({
@@ -24,7 +23,7 @@ const headers = z.object({
 });
 
 export function describeWebhooks(app: App): void {
-  for (const { type, meaning, schema } of WEBHOOK_EVENTS) {
+  for (const { type, meaning, schema, differing } of WEBHOOK_EVENTS) {
     app.openAPIRegistry.registerWebhook({
       method: "post",
       path: type,
@@ -33,7 +32,7 @@ export function describeWebhooks(app: App): void {
       summary: type,
       description: meaning,
       security: [],
-      request: { headers, body: body(schema) },
+      request: { headers, body: { required: true, content: { "application/json": { schema, example: differing } } } },
       responses: {
         "2XX": { description: "Taken. Answer within 15 seconds, and do the work after it." },
         410: { description: "The endpoint is gone: it is disabled, and nothing more is sent until it is enabled." },

@@ -34,7 +34,7 @@ const createKey = createRoute({
   request: { query: NoQuery, body: body(NewApiKeyBody) },
   responses: {
     201: json(ApiKey, "The key with its secret", NEW_KEY),
-    ...problems(400, 401, 403, 409, 413, 415, 422, 429, 500, 503),
+    ...problems(400, 401, 403, 413, 415, 422, 429, 500, 503),
   },
 });
 
