@@ -16,7 +16,7 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "The body is not valid JSON.",
   },
   invalid_header: {
-    when: "A header cannot be read.",
+    when: "A header cannot be read. Kept for that; no call answers it today.",
     remedy: "Mend the header that detail names.",
     detail: "A header cannot be read.",
   },
