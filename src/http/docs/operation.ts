@@ -64,7 +64,8 @@ ${good.map(([status, { description, content, headers }]) => {
   return html`<p><strong>${status}</strong> ${description}${content === undefined ? ", without a body" : ""}. <span class="dim">Headers: ${names}</span></p>
 ${Object.entries(content ?? {}).map(([type, media]) =>
   type === "application/json"
-    ? html`<details><summary>${status}: fields and example of ${typeText(media.schema)}</summary>
+    ? html`<details><summary>${status}: fields and example</summary>
+<p>${typeText(media.schema)}</p>
 ${fieldTable(`Answer ${status}`, media.schema, document)}<pre tabindex="0"><code>${pretty(media.example)}</code></pre></details>`
     : html`<p><code>${type}</code></p>`,
 )}`;
