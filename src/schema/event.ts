@@ -9,12 +9,10 @@ import { Limit } from "./page.ts";
 
 export const Event = z
   .object({
-    id: z
-      .string()
-      .openapi({
-        description: "The same on every delivery: whoever has it already may skip it.",
-        example: EXAMPLE.event,
-      }),
+    id: z.string().openapi({
+      description: "The same on every delivery: whoever has it already may skip it.",
+      example: EXAMPLE.event,
+    }),
     type: z.enum(EVENT_TYPES).openapi({ description: "What happened; it says what data is." }),
     api_version: z
       .string()
@@ -22,12 +20,10 @@ export const Event = z
     sequence: z
       .int()
       .openapi({ description: "Place among all events of the tenant, from 1 on without a gap.", example: 42 }),
-    subject: z
-      .string()
-      .openapi({
-        description: "What it is about: an id, or account:, network:, endpoint: and a name.",
-        example: EXAMPLE.deposit,
-      }),
+    subject: z.string().openapi({
+      description: "What it is about: an id, or account:, network:, endpoint: and a name.",
+      example: EXAMPLE.deposit,
+    }),
     subject_sequence: z
       .int()
       .openapi({ description: "Place among the events of its subject, from 1 on without a gap.", example: 2 }),
