@@ -2,6 +2,8 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
+import type { RefusalCode } from "../core/refusal.ts";
+import type { Scope } from "../core/views.ts";
 import { Problem } from "../schema/problem.ts";
 import type { ProblemStatus } from "./problem.ts";
 import {
@@ -17,6 +19,9 @@ export const API_KEY = "apiKey";
 export const OPERATOR_TOKEN = "operatorToken";
 export const IDEMPOTENCY_PARAMETER = "IdempotencyKey";
 export const REQUIRED_IDEMPOTENCY_PARAMETER = "RequiredIdempotencyKey";
+export const REQUIRED_SCOPE = "x-required-scope";
+/** Of a route alone: the document has the codes as examples of its problems. */
+export const OWN_CODES = "x-own-codes";
 
 function stages<const S extends MiddlewareHandler[]>(...handlers: S): S {
   return handlers;
@@ -64,8 +69,23 @@ export const operatedAction = {
   middleware: stages(operatorOnly, checkIdempotencyKey, allowJson),
 };
 
-export function json<S extends z.ZodType>(schema: S, description: string) {
-  return { description, content: { "application/json": { schema } } };
+/** The scope the key must have; `admin` has every other one. The tenant's object is who checks it. */
+export function needs(scope: Scope) {
+  return { [REQUIRED_SCOPE]: scope };
+}
+
+/**
+ * The codes of a call that do not follow from its kind. What follows from it (the key, the body, the cursor, the
+ * path) is added where the document is made; `idempotency_key_reused` says that the call keeps its key in mind.
+ */
+export function mayRefuse(...codes: readonly RefusalCode[]) {
+  return { [OWN_CODES]: codes };
+}
+
+/** `differing`: what this call answers otherwise than the schema's own example. */
+export function json<S extends z.ZodType>(schema: S, description: string, differing?: Partial<z.output<S>>) {
+  const media = differing === undefined ? { schema } : { schema, example: differing };
+  return { description, content: { "application/json": media } };
 }
 
 export function body<S extends z.ZodType>(schema: S) {

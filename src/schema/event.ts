@@ -2,18 +2,32 @@
 
 import { z } from "@hono/zod-openapi";
 import { EVENT_TYPES } from "../core/views.ts";
-import { maybe, Time } from "./fields.ts";
+import { DEPOSIT_EXAMPLE } from "./deposit.ts";
+import { EXAMPLE } from "./examples.ts";
+import { maybe, timeOf } from "./fields.ts";
 import { Limit } from "./page.ts";
 
 export const Event = z
   .object({
-    id: z.string(),
-    type: z.enum(EVENT_TYPES),
-    api_version: z.string(),
-    sequence: z.int().openapi({ description: "Without a gap, per tenant." }),
-    subject: z.string(),
-    subject_sequence: z.int().openapi({ description: "Without a gap, per subject." }),
-    created_at: Time,
+    id: z.string().openapi({
+      description: "The same on every delivery: whoever has it already may skip it.",
+      example: EXAMPLE.event,
+    }),
+    type: z.enum(EVENT_TYPES).openapi({ description: "What happened; it says what data is." }),
+    api_version: z
+      .string()
+      .openapi({ description: "The version of the API that data was written in, a date.", example: "2026-11-01" }),
+    sequence: z
+      .int()
+      .openapi({ description: "Place among all events of the tenant, from 1 on without a gap.", example: 42 }),
+    subject: z.string().openapi({
+      description: "What it is about: an id, or account:, network:, endpoint: and a name.",
+      example: EXAMPLE.deposit,
+    }),
+    subject_sequence: z
+      .int()
+      .openapi({ description: "Place among the events of its subject, from 1 on without a gap.", example: 2 }),
+    created_at: timeOf("When it was written, in the commit that made it true."),
     data: z
       .custom<object>((value) => typeof value === "object" && value !== null)
       .openapi({
@@ -21,11 +35,22 @@ export const Event = z
         description: "The whole object as it stood when the event was written.",
       }),
   })
-  .openapi("Event");
+  .openapi("Event", {
+    example: {
+      id: EXAMPLE.event,
+      type: "deposit.confirmed",
+      api_version: "2026-11-01",
+      sequence: 42,
+      subject: EXAMPLE.deposit,
+      subject_sequence: 2,
+      created_at: "2026-01-31T12:08:36.000Z",
+      data: DEPOSIT_EXAMPLE,
+    },
+  });
 
 export const EventPage = z
   .object({
-    data: z.array(Event),
+    data: z.array(Event).openapi({ description: "Oldest first." }),
     next_cursor: z.string().nullable().openapi({ description: "Pass it as after; null: nothing more now." }),
   })
   .openapi("EventPage");

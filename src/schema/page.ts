@@ -11,13 +11,19 @@ export const Limit = z
   .refine((text) => /^[1-9][0-9]{0,2}$/.test(text) && Number(text) <= MAX_LIMIT, `expected 1 to ${MAX_LIMIT}`)
   .transform(Number)
   .default(DEFAULT_LIMIT)
-  .openapi({ type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT });
+  .openapi({
+    type: "integer",
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    default: DEFAULT_LIMIT,
+    description: "Items of one page at most.",
+  });
 
 /** Opaque here: whoever made it checks it. */
 export const Cursor = z
   .string()
   .regex(/^[\x21-\x7e]{1,512}$/)
-  .openapi({ description: "next_cursor of the page before." });
+  .openapi({ description: "next_cursor of the page before, as it came. Left out: the first page." });
 
 export const PageQuery = z.strictObject({ limit: Limit, cursor: maybe(Cursor) });
 
@@ -27,7 +33,7 @@ export const NoQuery = z.strictObject({});
 export function pageOf<T extends z.ZodType>(item: T, name: string) {
   return z
     .object({
-      data: z.array(item),
+      data: z.array(item).openapi({ description: "The items of this page." }),
       next_cursor: z.string().nullable().openapi({ description: "Pass it as cursor; null: this was the last page." }),
     })
     .openapi(`${name}Page`);

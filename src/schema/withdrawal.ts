@@ -2,6 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { WITHDRAWAL_STATES } from "../core/withdrawal.ts";
+import { EXAMPLE } from "./examples.ts";
 import {
   Account,
   AddressText,
@@ -15,6 +16,7 @@ import {
   OwnAccount,
   PositiveAmountText,
   Time,
+  timeOf,
   Units,
 } from "./fields.ts";
 import { Cursor, Limit, pageOf } from "./page.ts";
@@ -24,14 +26,22 @@ const MAX_EVIDENCE_CHARS = 1_000;
 /** As JSON in UTF-8: it is in every event of the withdrawal, and an event is below 20 KB. */
 const MAX_METADATA_BYTES = 4_096;
 
-const State = z.enum(WITHDRAWAL_STATES);
+const State = z.enum(WITHDRAWAL_STATES).openapi({
+  description:
+    "funds_reserved: waits for its turn, nothing is signed. pending_approval: waits for another key. broadcast_pending: " +
+    "signed, on its way to the chain. confirmation_tracking: on the chain or in its pool. manual_review: waits for a " +
+    "person. confirmed: paid. failed, cancelled, rejected: not paid, and it never will be.",
+});
 
 export const NewWithdrawalBody = z
   .strictObject({
     network: NetworkId,
     asset: ListedSymbol,
-    destination: AddressText,
-    amount: PositiveAmountText,
+    destination: AddressText.openapi({ description: "Who is paid.", example: EXAMPLE.destination }),
+    amount: PositiveAmountText.openapi({
+      description: "What arrives, decimal text above zero in the asset's unit. The hot wallet pays the fee beside it.",
+      example: "25.5",
+    }),
     account: OwnAccount.default("default"),
     external_id: line(128).nullable().default(null).openapi({ description: "Your own id of it. Need not be unique." }),
     metadata: Metadata.refine(
@@ -39,11 +49,24 @@ export const NewWithdrawalBody = z
       `at most ${MAX_METADATA_BYTES} bytes in all`,
     ).default({}),
   })
-  .openapi("NewWithdrawal");
+  .openapi("NewWithdrawal", {
+    example: {
+      network: "ethereum",
+      asset: "USDC",
+      destination: EXAMPLE.destination,
+      amount: "25.50",
+      account: EXAMPLE.account,
+      external_id: "payout-17",
+    },
+  });
 
 export const RejectBody = z
-  .strictObject({ reason: line(MAX_REASON_CHARS).nullable().default(null) })
-  .openapi("RejectWithdrawal");
+  .strictObject({
+    reason: line(MAX_REASON_CHARS).nullable().default(null).openapi({
+      description: "Why, for people: it stands in the transition's evidence.",
+    }),
+  })
+  .openapi("RejectWithdrawal", { example: { reason: "Not a known customer" } });
 
 /** Text of several lines, as a person writes it. */
 const Evidence = z
@@ -58,41 +81,49 @@ const Evidence = z
   .openapi({ description: "What shows the outcome: a transaction id, or what was looked at and found." });
 
 export const ResolveBody = z
-  .strictObject({ outcome: z.enum(["confirmed", "failed"]), evidence: Evidence })
-  .openapi("ResolveWithdrawal");
+  .strictObject({
+    outcome: z.enum(["confirmed", "failed"]).openapi({ description: "confirmed: it was paid. failed: it was not." }),
+    evidence: Evidence,
+  })
+  .openapi("ResolveWithdrawal", { example: { outcome: "confirmed", evidence: EXAMPLE.paymentTx } });
 
 const Transition = z.object({
-  from: State.nullable(),
-  to: State,
-  reason: z.string(),
-  evidence: z.string().nullable(),
+  from: State.nullable().openapi({ description: "The state before; null: this is the first." }),
+  to: State.openapi({ description: "The state from then on." }),
+  reason: z.string().openapi({ description: "Why, in one word that stays the same." }),
+  evidence: z.string().nullable().openapi({
+    description: "What shows it: a transaction, a node's words, a person's; null: the reason says all.",
+  }),
   at: Time,
 });
 
 const Attempt = z.object({
-  tx_id: z.string(),
-  nonce: z.int(),
+  tx_id: z.string().openapi({ description: "Hash of the transaction." }),
+  nonce: z.int().openapi({ description: "The wallet's nonce. All attempts of a withdrawal share one." }),
   kind: z.enum(["payment", "burn"]).openapi({
-    description: "burn: a transfer of nothing to the wallet itself, which makes the payments of its nonce void.",
+    description:
+      "payment, or burn: a transfer of nothing to the wallet itself, which makes the payments of its nonce void.",
   }),
-  status: z.enum(["signed", "sent", "mined", "void"]),
-  sent_at: Time.nullable(),
+  status: z.enum(["signed", "sent", "mined", "void"]).openapi({
+    description: "signed: stored, not sent. void: another one of its nonce is final.",
+  }),
+  sent_at: timeOf("When it was sent first; null: it was not.").nullable(),
   outcome: z.string().nullable().openapi({ description: "What the last answer to a send meant." }),
 });
 
 export const Withdrawal = z
   .object({
     id: z.string(),
-    network: z.string(),
-    asset: z.string(),
-    account: z.string(),
-    destination: z.string(),
+    network: z.string().openapi({ description: "The network's id." }),
+    asset: z.string().openapi({ description: "The asset's symbol." }),
+    account: z.string().openapi({ description: "The account whose balance pays it." }),
+    destination: z.string().openapi({ description: "Who is paid, in canonical spelling." }),
     amount: Decimal,
     amount_units: Units,
     state: State,
-    idempotency_key: z.string(),
-    external_id: z.string().nullable(),
-    metadata: z.record(z.string(), z.string()),
+    idempotency_key: z.string().openapi({ description: "The key that names it within its account, for ever." }),
+    external_id: z.string().nullable().openapi({ description: "Your own id of it, as you gave it." }),
+    metadata: z.record(z.string(), z.string()).openapi({ description: "What you gave, unchanged." }),
     tx_id: z.string().nullable().openapi({
       description:
         "The payment that is mined, else the latest that was signed; null: none was. A burn is in `attempts` alone.",
@@ -100,36 +131,94 @@ export const Withdrawal = z
     fee: Decimal.nullable().openapi({
       description: "What the payment took, in the network's coin, paid by the hot wallet; null: it is not mined.",
     }),
-    fee_units: Units.nullable(),
+    fee_units: Units.nullable().openapi({
+      description: "The fee in base units of the network's coin; null: it is not mined.",
+    }),
     waiting_for: z.string().nullable().openapi({
       description: "What it waits for when that is not the chain alone: a top-up, a lower fee, a person.",
     }),
-    created_at: Time,
-    updated_at: Time,
-    transitions: z.array(Transition),
-    attempts: z.array(Attempt),
+    created_at: timeOf("When it was asked for."),
+    updated_at: timeOf("When its state changed last."),
+    transitions: z.array(Transition).openapi({ description: "Each change of its state, oldest first." }),
+    attempts: z.array(Attempt).openapi({ description: "Each transaction that was signed for it, oldest first." }),
   })
-  .openapi("Withdrawal");
+  .openapi("Withdrawal", {
+    example: {
+      id: EXAMPLE.withdrawal,
+      network: "ethereum",
+      asset: "USDC",
+      account: EXAMPLE.account,
+      destination: EXAMPLE.destination.toLowerCase(),
+      amount: "25.5",
+      amount_units: "25500000",
+      state: "funds_reserved",
+      idempotency_key: "payout-17",
+      external_id: "payout-17",
+      metadata: {},
+      tx_id: null,
+      fee: null,
+      fee_units: null,
+      waiting_for: null,
+      created_at: "2026-01-31T12:10:00.000Z",
+      updated_at: "2026-01-31T12:10:00.000Z",
+      transitions: [
+        { from: null, to: "request_received", reason: "requested", evidence: null, at: "2026-01-31T12:10:00.000Z" },
+        {
+          from: "request_received",
+          to: "funds_reserved",
+          reason: "reserved",
+          evidence: null,
+          at: "2026-01-31T12:10:00.000Z",
+        },
+      ],
+      attempts: [],
+    },
+  });
 
 export const Estimate = z
   .object({
-    network: z.string(),
-    asset: z.string(),
-    destination: z.string(),
+    network: z.string().openapi({ description: "The network's id." }),
+    asset: z.string().openapi({ description: "The asset's symbol." }),
+    destination: z.string().openapi({ description: "Who would be paid, in canonical spelling." }),
     amount: Decimal,
     amount_units: Units,
-    fee: Decimal.nullable().openapi({ description: "What the network would take now; null: it is out of reach." }),
-    max_fee: Decimal.nullable().openapi({ description: "The most that would be signed." }),
-    fee_asset: z.string(),
+    fee: Decimal.nullable().openapi({
+      description: "What the network would take now, in fee_asset; null: it is out of reach.",
+    }),
+    max_fee: Decimal.nullable().openapi({
+      description: "The most that would be signed, in fee_asset; null: the network is out of reach.",
+    }),
+    fee_asset: z.string().openapi({ description: "The network's coin. Fees are paid by the hot wallet." }),
     accepted: z.boolean().openapi({ description: "Whether the same request would be accepted now." }),
     warning: z.string().nullable().openapi({
       description:
         "What would keep it from being paid at once, such as an empty hot wallet; null: nothing that is known.",
     }),
-    needs_approval: z.boolean(),
-    refusal: z.object({ code: z.string(), detail: z.string() }).nullable(),
+    needs_approval: z.boolean().openapi({ description: "Whether it would wait for another key's approval." }),
+    refusal: z
+      .object({
+        code: z.string().openapi({ description: "The code that it would be refused with." }),
+        detail: z.string().openapi({ description: "The same in words." }),
+      })
+      .nullable()
+      .openapi({ description: "Why it would not be accepted; null: it would be." }),
   })
-  .openapi("WithdrawalEstimate");
+  .openapi("WithdrawalEstimate", {
+    example: {
+      network: "ethereum",
+      asset: "USDC",
+      destination: EXAMPLE.destination.toLowerCase(),
+      amount: "25.5",
+      amount_units: "25500000",
+      fee: "0.00082",
+      max_fee: "0.0021",
+      fee_asset: "ETH",
+      accepted: true,
+      warning: null,
+      needs_approval: false,
+      refusal: null,
+    },
+  });
 
 export const WithdrawalPage = pageOf(Withdrawal, "Withdrawal");
 export const WithdrawalQuery = z.strictObject({
@@ -137,9 +226,13 @@ export const WithdrawalQuery = z.strictObject({
   account: maybe(Account),
   asset: maybe(ListedSymbol),
   state: maybe(State),
-  external_id: maybe(line(128)),
-  idempotency_key: maybe(z.string().regex(IDEMPOTENCY_KEY, "expected an Idempotency-Key as it was sent")),
-  tx_id: maybe(line(128)),
+  external_id: maybe(line(128).openapi({ description: "Your own id, as you gave it." })),
+  idempotency_key: maybe(
+    z.string().regex(IDEMPOTENCY_KEY, "expected an Idempotency-Key as it was sent").openapi({
+      description: "The Idempotency-Key it was asked for with.",
+    }),
+  ),
+  tx_id: maybe(line(128).openapi({ description: "Hash of any transaction that was signed for it." })),
   limit: Limit,
   cursor: maybe(Cursor),
 });

@@ -4,7 +4,17 @@
  * service's schemas by a test.
  */
 
-import type { BalanceView, DepositStatus, DepositView, EventType, Page, Scope, WithdrawalView } from "../core/views.ts";
+import type {
+  BalanceView,
+  DepositStatus,
+  DepositView,
+  EndpointView,
+  EventType,
+  Page,
+  Scope,
+  SignatureScheme,
+  WithdrawalView,
+} from "../core/views.ts";
 import type { ConfirmationRule } from "../core/watcher.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
 
@@ -30,7 +40,7 @@ export type {
   WithdrawalTransitionView as WithdrawalTransition,
   WithdrawalView as Withdrawal,
 } from "../core/views.ts";
-export type { ConfirmationRule, DepositStatus, EventType, Page, Scope, WithdrawalState };
+export type { ConfirmationRule, DepositStatus, EventType, Page, Scope, SignatureScheme, WithdrawalState };
 
 // ---- events -----------------------------------------------------------------------------------
 
@@ -46,6 +56,7 @@ export interface EventData {
   "account.debt_cleared": BalanceView;
   "network.halted": NetworkIncident;
   "network.resumed": NetworkIncident;
+  "endpoint.disabled": EndpointView;
   "webhook.test": WebhookTest;
 }
 
@@ -163,6 +174,8 @@ export interface NewWebhookEndpoint {
   /** null or left out: every type but `deposit.pending` and `deposit.dropped`. */
   events?: EventType[] | null | undefined;
   description?: string | null | undefined;
+  /** For good. `v1` when left out: a secret that you keep. `v1a`: verified with `public_key`, nothing to keep. */
+  signature?: SignatureScheme | undefined;
 }
 
 /** What is left out stays as it is. */

@@ -194,6 +194,16 @@ const ROWS: readonly Row[] = [
     reaches: "enableEndpoint",
   },
   {
+    call: "POST /v1/webhook-endpoints/{id}/disable",
+    run: (s) => s.webhookEndpoints.disable(`we_${ID}`),
+    reaches: "disableEndpoint",
+  },
+  {
+    call: "POST /v1/webhook-endpoints/{id}/deliveries/{delivery_id}/resend",
+    run: (s) => s.webhookEndpoints.resend(`we_${ID}`, `del_${ID}`),
+    reaches: "resendDelivery",
+  },
+  {
     call: "POST /v1/webhook-endpoints/{id}/replay",
     run: (s) => s.webhookEndpoints.replay(`we_${ID}`, { after_sequence: 0 }),
     reaches: "replayEvents",
@@ -223,7 +233,10 @@ const ROWS: readonly Row[] = [
 
 /** `/v1/addresses/addr_01..` as the description writes it. */
 function pattern(path: string): string {
-  return path.replace(/\/[a-z]+_[0-9a-z]{26}/, "/{id}").replace(/(wallets|confirmations)\/local/, "$1/{network}");
+  return path
+    .replace(/\/del_[0-9a-z]{26}/, "/{delivery_id}")
+    .replace(/\/[a-z]+_[0-9a-z]{26}/, "/{id}")
+    .replace(/(wallets|confirmations)\/local/, "$1/{network}");
 }
 
 describe("every call", () => {

@@ -19,6 +19,7 @@ import type { Reconciliation } from "../../src/schema/reconciliation.ts";
 import type { SignedUp, SignUpBody, Tenant } from "../../src/schema/tenant.ts";
 import type { SignerBody, WalletPage } from "../../src/schema/wallet.ts";
 import type {
+  Delivery,
   DeliveryPage,
   DeliveryQuery,
   Endpoint,
@@ -113,6 +114,8 @@ const answers = [
   true satisfies Gives<typeof Endpoint, "webhookEndpoints", "update">,
   true satisfies Gives<typeof Endpoint, "webhookEndpoints", "rotateSecret">,
   true satisfies Gives<typeof Endpoint, "webhookEndpoints", "enable">,
+  true satisfies Gives<typeof Endpoint, "webhookEndpoints", "disable">,
+  true satisfies Gives<typeof Delivery, "webhookEndpoints", "resend">,
   true satisfies Gives<typeof Replayed, "webhookEndpoints", "replay">,
   true satisfies Lists<typeof DeliveryPage, "webhookEndpoints", "deliveries">,
   true satisfies Gives<typeof Backfill, "backfills", "create">,

@@ -1,9 +1,10 @@
 /** What the SDK believes of a webhook: what the service signs, what the reference library signs, and nothing else. */
 
-import { generateKeyPairSync, sign } from "node:crypto";
+import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
 import { type WebhookHeaders, Webhooks, WebhookVerificationError } from "../../src/sdk/index.ts";
+import { importPrivateKey, mintKeyPair } from "../../src/webhooks/key-pair.ts";
 import { mintSecret, signatureHeader } from "../../src/webhooks/signature.ts";
 
 const NOW = Date.parse("2026-06-01T00:00:00.000Z");
@@ -25,9 +26,13 @@ const EVENT = {
 };
 const BODY = JSON.stringify(EVENT);
 
+/** As the specification has it, apart from the service: that the service does the same is a test of its own. */
 function signed(secrets: readonly string[], body = BODY, timestampS = NOW_S): Record<string, string> {
-  const signature = signatureHeader(secrets, { id: "evt_1", timestampS, body: bytes(body) });
-  return { "webhook-id": "evt_1", "webhook-timestamp": String(timestampS), "webhook-signature": signature };
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    return `v1,${createHmac("sha256", key).update(`evt_1.${timestampS}.${body}`).digest("base64")}`;
+  });
+  return { "webhook-id": "evt_1", "webhook-timestamp": String(timestampS), "webhook-signature": signatures.join(" ") };
 }
 
 async function reasonOf(verified: Promise<unknown>): Promise<string> {
@@ -41,7 +46,24 @@ async function reasonOf(verified: Promise<unknown>): Promise<string> {
 }
 
 describe("accepted", () => {
-  test("is what the service signs, as a typed event", async () => {
+  test("is what the service signs, with a secret and with a key pair", async () => {
+    const { publicKey, privateKey } = await mintKeyPair(new Uint8Array(32).fill(9));
+    const key = await importPrivateKey(privateKey);
+    const message = { id: "evt_1", timestampS: NOW_S, body: bytes(BODY) };
+    const signature = await signatureHeader(
+      [
+        { scheme: "v1", secret: OURS },
+        { scheme: "v1a", key },
+      ],
+      message,
+    );
+    expect(signature.split(" ").map((one) => one.split(",")[0])).toEqual(["v1", "v1a"]);
+    const headers = { ...signed([OURS]), "webhook-signature": signature };
+    for (const known of [OURS, publicKey]) expect(await Webhooks.verify(BODY, headers, known, at)).toEqual(EVENT);
+    expect(signed([OURS])["webhook-signature"]).toBe(signature.split(" ")[0]);
+  });
+
+  test("is a typed event", async () => {
     const event = await Webhooks.verify(BODY, signed([OURS]), OURS, at);
     expect(event).toEqual(EVENT);
     if (event.type !== "webhook.test") throw new Error("expected a test event");

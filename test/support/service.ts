@@ -10,6 +10,8 @@ import { join } from "node:path";
 import { processesOn } from "../../scripts/data-folder.mjs";
 import { PROJECT } from "../../scripts/install.mjs";
 import { atExit } from "./at-exit.ts";
+import { type ActualAnswer, type Contract, contractOf } from "./contract.ts";
+import { fakeApp } from "./http-app.ts";
 import { freePort } from "./ports.ts";
 
 const START = join(PROJECT, "scripts", "start.mjs");
@@ -79,6 +81,19 @@ export interface StartOptions {
 
 export type Command = readonly [string, ...string[]];
 
+let contract: Promise<Contract> | undefined;
+const UNDESCRIBED = ["/openapi.json", "/docs"];
+
+/** Whatever a test is about: what the whole service answers is what the API's description says. @throws Error */
+async function refuseUndescribed(method: string, path: string, answer: ActualAnswer): Promise<void> {
+  const [place = path] = path.split("?");
+  // Without our mark it was somebody in between who answered.
+  if (UNDESCRIBED.includes(place) || !answer.headers.has("x-request-id")) return;
+  contract ??= (async () => contractOf(await (await fakeApp().app.request("/openapi.json")).json()))();
+  const violations = (await contract).violations(method, place, answer);
+  if (violations.length > 0) throw new Error(violations.join("\n"));
+}
+
 /** @throws Error with all that was printed, when the service does not come up */
 export async function startService(options: StartOptions = {}): Promise<Service> {
   const port = options.port ?? (await freePort());
@@ -116,11 +131,10 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     const response = await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
     const text = await response.text();
     const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "");
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: isJson && text !== "" ? JSON.parse(text) : (text as Body),
-    };
+    const { status, headers: answered } = response;
+    const answer = { status, headers: answered, body: isJson && text !== "" ? JSON.parse(text) : (text as Body) };
+    await refuseUndescribed(method, path, answer);
+    return answer;
   }
 
   async function end(signal: "SIGTERM" | "SIGINT"): Promise<number | null> {

@@ -8,9 +8,11 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ApiKeyView, Page } from "../../src/core/views.ts";
 import type { Env } from "../../src/env.ts";
+import type { ApiDocument } from "../../src/http/description/document.ts";
 import { serve } from "../../src/http/worker.ts";
 import { Tenant } from "../../src/index.ts";
 import { StoreFault } from "../../src/store/d1/deadline.ts";
+import { type Contract, contractOf } from "../support/contract.ts";
 import { migrate } from "./setup.ts";
 
 const { DB, OPERATOR_TOKEN } = env as unknown as Env;
@@ -35,10 +37,26 @@ async function call(method: string, path: string, { key, body, headers = {} }: O
   if (key !== undefined) all.set("Authorization", `Bearer ${key}`);
   if (body !== undefined) all.set("Content-Type", "application/json");
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return worker.fetch(
+  const response = await worker.fetch(
     new Request(`https://sluice.test${path}`, { method, headers: all, ...(body === undefined ? {} : { body: text }) }),
   );
+  await expectAsDescribed(method, path, response.clone());
+  return response;
 }
+
+let contract: Contract | undefined;
+
+/** Whatever a test is about: what the real objects answer is what the description says. */
+async function expectAsDescribed(method: string, path: string, response: Response): Promise<void> {
+  contract ??= contractOf((await (await worker.fetch("https://sluice.test/openapi.json")).json()) as ApiDocument);
+  if (UNDESCRIBED.some((one) => path.startsWith(one))) return;
+  const text = await response.text();
+  const body = /json/.test(response.headers.get("content-type") ?? "") ? JSON.parse(text) : text;
+  const { status, headers } = response;
+  expect(contract.violations(method, path.split("?")[0] ?? path, { status, headers, body })).toEqual([]);
+}
+
+const UNDESCRIBED = ["/openapi.json", "/docs"];
 
 interface SignedUp {
   readonly tenant: { readonly id: string };

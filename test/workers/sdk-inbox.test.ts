@@ -52,7 +52,8 @@ describe("in workerd", () => {
     const body = JSON.stringify(confirmed);
     const timestampS = Math.floor(Date.now() / 1_000);
     const secret = mintSecret(crypto.getRandomValues(new Uint8Array(32)));
-    const signature = signatureHeader([secret], { id: confirmed.id, timestampS, body: new TextEncoder().encode(body) });
+    const message = { id: confirmed.id, timestampS, body: new TextEncoder().encode(body) };
+    const signature = await signatureHeader([{ scheme: "v1", secret }], message);
     const headers = { "webhook-id": confirmed.id, "webhook-timestamp": String(timestampS) };
     const byHmac = { ...headers, "webhook-signature": signature };
     expect(await Webhooks.verify(body, byHmac, secret)).toEqual(confirmed);

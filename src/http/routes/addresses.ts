@@ -5,7 +5,7 @@ import { Address, AddressPage, AddressQuery, NewAddressBody } from "../../schema
 import { idOf } from "../../schema/fields.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { send, sendCreated, sendGone } from "../answers.ts";
-import { body, json, keyed, keyedPost, problems } from "../calls.ts";
+import { body, json, keyed, keyedPost, mayRefuse, needs, problems } from "../calls.ts";
 import { filterAndPage } from "../pages.ts";
 import type { App } from "../services.ts";
 import { idempotencyOf } from "../stages.ts";
@@ -16,7 +16,19 @@ const createAddress = createRoute({
   operationId: "createAddress",
   tags: ["Addresses"],
   summary: "Watch an address",
-  description: "Every spelling of an address names the same watch. A mixed-case one must have the right checksum.",
+  description:
+    "Payments to the address become deposits of the account, from the next block on, or from start_height on " +
+    "by way of a backfill. An address belongs to one tenant at a time. Every spelling of it names the same " +
+    "watch. Asking again for an address that is watched answers 200 with it, and changes nothing of it.",
+  ...needs("addresses:write"),
+  ...mayRefuse(
+    "unknown_network",
+    "invalid_address",
+    "address_taken",
+    "invalid_range",
+    "idempotency_key_reused",
+    "chain_unavailable",
+  ),
   ...keyedPost,
   request: { query: NoQuery, body: body(NewAddressBody) },
   responses: {
@@ -32,6 +44,8 @@ const listAddresses = createRoute({
   operationId: "listAddresses",
   tags: ["Addresses"],
   summary: "List watched addresses, newest first",
+  description: "The addresses that are watched now, each with how far it was read.",
+  ...needs("read"),
   ...keyed,
   request: { query: AddressQuery },
   responses: { 200: json(AddressPage, "Addresses"), ...problems(400, 401, 403, 422, 429, 500, 503) },
@@ -43,6 +57,8 @@ const getAddress = createRoute({
   operationId: "getAddress",
   tags: ["Addresses"],
   summary: "One address",
+  description: "The address, with how far it was read. One that was deleted is unknown.",
+  ...needs("read"),
   ...keyed,
   request: { query: NoQuery, params: idOf("addr") },
   responses: { 200: json(Address, "The address"), ...problems(401, 403, 404, 422, 429, 500, 503) },
@@ -54,9 +70,13 @@ const deleteAddress = createRoute({
   operationId: "deleteAddress",
   tags: ["Addresses"],
   summary: "Stop watching an address",
+  description:
+    "Ends the watch and gives the address back, so that another tenant may take it. Payments mined inside the " +
+    "reorganisation window still count, and deposits stay. A repeat answers 404.",
+  ...needs("addresses:write"),
   ...keyed,
   request: { query: NoQuery, params: idOf("addr") },
-  responses: { 204: { description: "No longer watched" }, ...problems(401, 403, 404, 409, 422, 429, 500, 503) },
+  responses: { 204: { description: "No longer watched" }, ...problems(401, 403, 404, 422, 429, 500, 503) },
 });
 
 export function addressRoutes(app: App): void {

@@ -6,14 +6,17 @@ import { newId } from "../../core/ids.ts";
 import type { ApiKeyView } from "../../core/views.ts";
 import type { Answer, Caller } from "../../objects/api.ts";
 import { ApiKey, ApiKeyPage, NewApiKeyBody } from "../../schema/api-key.ts";
+import { EXAMPLE } from "../../schema/examples.ts";
 import { idOf, Overlap } from "../../schema/fields.ts";
 import { NoQuery, PageQuery } from "../../schema/page.ts";
 import { send, sendGone } from "../answers.ts";
-import { body, json, keyed, keyedAction, keyedPost, optionalBody, problems } from "../calls.ts";
+import { body, json, keyed, keyedAction, keyedPost, mayRefuse, needs, optionalBody, problems } from "../calls.ts";
 import { filterAndPage } from "../pages.ts";
 import { problem } from "../problem.ts";
 import type { App, Services } from "../services.ts";
 import { idempotencyOf } from "../stages.ts";
+
+const NEW_KEY = { secret: EXAMPLE.secret };
 
 const createKey = createRoute({
   method: "post",
@@ -21,11 +24,17 @@ const createKey = createRoute({
   operationId: "createApiKey",
   tags: ["API keys"],
   summary: "Make a key",
+  description:
+    "Makes a further key of the tenant. The secret is in this answer and never again; only a hash of it is " +
+    "kept. A repeat with the same Idempotency-Key makes no second key and shows no secret: when the first " +
+    "answer was lost, revoke the key and make another.",
+  ...needs("admin"),
+  ...mayRefuse("idempotency_key_reused"),
   ...keyedPost,
   request: { query: NoQuery, body: body(NewApiKeyBody) },
   responses: {
-    201: json(ApiKey, "The key with its secret"),
-    ...problems(400, 401, 403, 409, 413, 415, 422, 429, 500, 503),
+    201: json(ApiKey, "The key with its secret", NEW_KEY),
+    ...problems(400, 401, 403, 413, 415, 422, 429, 500, 503),
   },
 });
 
@@ -35,6 +44,8 @@ const listKeys = createRoute({
   operationId: "listApiKeys",
   tags: ["API keys"],
   summary: "List keys, newest first",
+  description: "Every key that was ever made, revoked and ended ones included, without secrets.",
+  ...needs("admin"),
   ...keyed,
   request: { query: PageQuery },
   responses: { 200: json(ApiKeyPage, "Keys without secrets"), ...problems(400, 401, 403, 422, 429, 500, 503) },
@@ -46,9 +57,13 @@ const revokeKey = createRoute({
   operationId: "revokeApiKey",
   tags: ["API keys"],
   summary: "Revoke a key, at once",
+  description:
+    "The key is refused from the next request on. It stays in the list. Revoking it again changes nothing. A " +
+    "key may revoke itself.",
+  ...needs("admin"),
   ...keyed,
   request: { query: NoQuery, params: idOf("key") },
-  responses: { 204: { description: "Revoked" }, ...problems(401, 403, 404, 409, 422, 429, 500, 503) },
+  responses: { 204: { description: "Revoked" }, ...problems(401, 403, 404, 422, 429, 500, 503) },
 });
 
 const rotateKey = createRoute({
@@ -57,11 +72,16 @@ const rotateKey = createRoute({
   operationId: "rotateApiKey",
   tags: ["API keys"],
   summary: "Replace a key",
-  description: "Makes a new key with the same name, scopes and expiry. The old one ends after the overlap.",
+  description:
+    "Makes a new key with the same name, scopes and expiry. The old one ends after the overlap, or when it " +
+    "would have ended anyway if that is sooner. The new key counts as the same hand: it cannot approve what " +
+    "the old one asked for. A repeat with the same Idempotency-Key makes no second key and shows no secret.",
+  ...needs("admin"),
+  ...mayRefuse("state_conflict", "idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, params: idOf("key"), body: optionalBody(Overlap) },
   responses: {
-    201: json(ApiKey, "The new key with its secret"),
+    201: json(ApiKey, "The new key with its secret", NEW_KEY),
     ...problems(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503),
   },
 });

@@ -4,7 +4,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { Asset, AssetPage, AssetQuery, NewAssetBody } from "../../schema/asset.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { mapAnswer, send, sendCreated } from "../answers.ts";
-import { body, json, keyed, keyedPost, problems } from "../calls.ts";
+import { body, json, keyed, keyedPost, mayRefuse, needs, problems } from "../calls.ts";
 import { filterAndPage, slicePage } from "../pages.ts";
 import type { App } from "../services.ts";
 import { idempotencyOf } from "../stages.ts";
@@ -15,7 +15,19 @@ const createAsset = createRoute({
   operationId: "createAsset",
   tags: ["Assets"],
   summary: "Let a token count",
-  description: "Symbol and decimals are read from the chain. Payments are matched by contract, never by symbol.",
+  description:
+    "Lets payments of a token count as deposits, from the next block on. Symbol and decimals are read from " +
+    "the chain. Payments are matched by contract, never by symbol. Listing a token that is listed already " +
+    "answers 200 with it; a listing keeps its symbol.",
+  ...needs("addresses:write"),
+  ...mayRefuse(
+    "unknown_network",
+    "invalid_address",
+    "invalid_token",
+    "symbol_taken",
+    "idempotency_key_reused",
+    "chain_unavailable",
+  ),
   ...keyedPost,
   request: { query: NoQuery, body: body(NewAssetBody) },
   responses: {
@@ -31,6 +43,9 @@ const listAssets = createRoute({
   operationId: "listAssets",
   tags: ["Assets"],
   summary: "List what counts",
+  description:
+    "What counts as a deposit: the networks' coins, the tokens that are built in, and those that you listed.",
+  ...needs("read"),
   ...keyed,
   request: { query: AssetQuery },
   responses: { 200: json(AssetPage, "Assets"), ...problems(400, 401, 403, 422, 429, 500, 503) },

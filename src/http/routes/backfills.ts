@@ -5,10 +5,19 @@ import { Backfill, NewBackfillBody } from "../../schema/backfill.ts";
 import { idOf } from "../../schema/fields.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { send } from "../answers.ts";
-import { body, json, keyed, keyedPost, problems } from "../calls.ts";
+import { body, json, keyed, keyedPost, mayRefuse, needs, problems } from "../calls.ts";
 import { problem } from "../problem.ts";
 import type { App } from "../services.ts";
 import { idempotencyOf } from "../stages.ts";
+
+const QUEUED = {
+  status: "queued" as const,
+  progress: { scanned_to: null, of: 20_999_999 },
+  found: 0,
+  already_known: 0,
+  added: 0,
+  finished_at: null,
+};
 
 const createBackfill = createRoute({
   method: "post",
@@ -16,12 +25,17 @@ const createBackfill = createRoute({
   operationId: "createBackfill",
   tags: ["Backfills"],
   summary: "Read past heights again",
-  description: "Adds what is missing and removes nothing. Running it twice changes nothing.",
+  description:
+    "Reads heights again that were read already, for your addresses. Adds what is missing and removes " +
+    "nothing: running it twice changes nothing, and the report says so in numbers. Look at it with GET until " +
+    "it is done.",
+  ...needs("addresses:write"),
+  ...mayRefuse("unknown_network", "invalid_range", "idempotency_key_reused"),
   ...keyedPost,
   request: { query: NoQuery, body: body(NewBackfillBody) },
   responses: {
-    202: json(Backfill, "Queued"),
-    ...problems(400, 401, 403, 409, 413, 415, 422, 429, 500, 503),
+    202: json(Backfill, "Queued", QUEUED),
+    ...problems(400, 401, 403, 413, 415, 422, 429, 500, 503),
   },
 });
 
@@ -31,6 +45,8 @@ const getBackfill = createRoute({
   operationId: "getBackfill",
   tags: ["Backfills"],
   summary: "One backfill and its report",
+  description: "How far it is, and what it found.",
+  ...needs("read"),
   ...keyed,
   request: { query: NoQuery, params: idOf("bf") },
   responses: { 200: json(Backfill, "The backfill"), ...problems(401, 403, 404, 422, 429, 500, 503) },

@@ -5,7 +5,7 @@ import { Event, EventPage, EventQuery } from "../../schema/event.ts";
 import { idOf } from "../../schema/fields.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { send } from "../answers.ts";
-import { json, keyed, problems } from "../calls.ts";
+import { json, keyed, needs, problems } from "../calls.ts";
 import type { App } from "../services.ts";
 
 const listEvents = createRoute({
@@ -14,6 +14,10 @@ const listEvents = createRoute({
   operationId: "listEvents",
   tags: ["Events"],
   summary: "List events, oldest first",
+  description:
+    "The way to read everything and miss nothing without a webhook: pass the last sequence that you have as " +
+    "after, and next_cursor from there on. An event is written in the same commit as what it tells of.",
+  ...needs("read"),
   ...keyed,
   request: { query: EventQuery },
   responses: { 200: json(EventPage, "Events after a sequence"), ...problems(400, 401, 403, 422, 429, 500, 503) },
@@ -25,6 +29,8 @@ const getEvent = createRoute({
   operationId: "getEvent",
   tags: ["Events"],
   summary: "One event",
+  description: "The event, with the same data as in its webhook.",
+  ...needs("read"),
   ...keyed,
   request: { query: NoQuery, params: idOf("evt") },
   responses: { 200: json(Event, "The event"), ...problems(401, 403, 404, 422, 429, 500, 503) },

@@ -20,6 +20,7 @@ const health = createRoute({
   operationId: "health",
   tags: ["Service"],
   summary: "Whether the service is ready",
+  description: "Answers 200 while the database answers. A service whose settings are refused answers 503.",
   security: [],
   request: { query: NoQuery },
   responses: { 200: json(Health, "Ready"), ...problems(422, 503) },

@@ -3,7 +3,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { BalancePage, LedgerEntryPage, LedgerQuery } from "../../schema/ledger.ts";
 import { send } from "../answers.ts";
-import { json, keyed, problems } from "../calls.ts";
+import { json, keyed, needs, problems } from "../calls.ts";
 import { filterAndPage } from "../pages.ts";
 import type { App } from "../services.ts";
 
@@ -13,6 +13,9 @@ const listBalances = createRoute({
   operationId: "listBalances",
   tags: ["Ledger"],
   summary: "List balances per account and asset",
+  description:
+    "One row for each account, network and asset that ever had an entry. A balance is the sum of its entries.",
+  ...needs("read"),
   ...keyed,
   request: { query: LedgerQuery },
   responses: { 200: json(BalancePage, "Balances"), ...problems(400, 401, 403, 422, 429, 500, 503) },
@@ -24,6 +27,9 @@ const listLedgerEntries = createRoute({
   operationId: "listLedgerEntries",
   tags: ["Ledger"],
   summary: "List ledger entries, newest first",
+  description:
+    "The append-only entries that balances are the sum of, each with its cause. A correction is a new entry.",
+  ...needs("read"),
   ...keyed,
   request: { query: LedgerQuery },
   responses: { 200: json(LedgerEntryPage, "Entries"), ...problems(400, 401, 403, 422, 429, 500, 503) },

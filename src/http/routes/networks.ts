@@ -7,7 +7,7 @@ import type { ScannerStatus } from "../../objects/api.ts";
 import { NetworkPage } from "../../schema/network.ts";
 import { PageQuery } from "../../schema/page.ts";
 import { mapAnswer, send } from "../answers.ts";
-import { json, keyed, problems } from "../calls.ts";
+import { json, keyed, needs, problems } from "../calls.ts";
 import { filterAndPage, slicePage } from "../pages.ts";
 import { scannerStatuses } from "../scanners.ts";
 import type { App } from "../services.ts";
@@ -18,6 +18,10 @@ const listNetworks = createRoute({
   operationId: "listNetworks",
   tags: ["Networks"],
   summary: "List networks, how far each was read, and what counts there",
+  description:
+    "The networks that are on, in one list: how far each was read, how deep a payment must be, and which " +
+    "assets count there for you. A network whose scanner does not answer is shown as lagging.",
+  ...needs("read"),
   ...keyed,
   request: { query: PageQuery },
   responses: { 200: json(NetworkPage, "Networks"), ...problems(400, 401, 403, 422, 429, 500, 503) },

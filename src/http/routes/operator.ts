@@ -5,7 +5,7 @@ import type { ScannerStatus } from "../../objects/api.ts";
 import { NetworkId } from "../../schema/fields.ts";
 import { ResumeBody, Resumed, ScannerView } from "../../schema/operator.ts";
 import { NoQuery } from "../../schema/page.ts";
-import { json, operated, operatedAction, optionalBody, problems } from "../calls.ts";
+import { json, mayRefuse, operated, operatedAction, optionalBody, problems } from "../calls.ts";
 import { logFault } from "../faults.ts";
 import { METRICS_TYPE, metricsText } from "../metrics.ts";
 import { NOT_FOUND, problem } from "../problem.ts";
@@ -22,6 +22,7 @@ const metrics = createRoute({
   operationId: "metrics",
   tags,
   summary: "Counters and gauges for Prometheus",
+  description: "Text format 0.0.4. A network whose scanner does not answer has up 0 and nothing else.",
   ...operated,
   request: { query: NoQuery },
   responses: {
@@ -36,6 +37,7 @@ const getNetwork = createRoute({
   operationId: "getOperatorNetwork",
   tags,
   summary: "One network as its scanner sees it",
+  description: "Where it stands, why it is halted, and what went wrong last.",
   ...operated,
   request: { query: NoQuery, params },
   responses: { 200: json(ScannerView, "The scanner"), ...problems(401, 404, 422, 500, 503) },
@@ -47,7 +49,11 @@ const resume = createRoute({
   operationId: "resumeNetwork",
   tags,
   summary: "Accept a deep reorganisation and go on",
-  description: "A network that halted stays so until a person has looked at it. This says that it may go on.",
+  description:
+    "A network that halted stays so until a person has looked at it. This says that it may go on: everything " +
+    "from the first replaced height on is read anew, and tenants are told once the old tip is reached. An " +
+    "Idempotency-Key has no effect; a repeat finds it not halted any more and answers 409.",
+  ...mayRefuse("invalid_range", "state_conflict", "chain_unavailable"),
   ...operatedAction,
   request: { query: NoQuery, params, body: optionalBody(ResumeBody) },
   responses: {

@@ -5,7 +5,7 @@ import { NetworkId } from "../../schema/fields.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { ConfirmationRulesBody, Policies, WithdrawalRulesBody } from "../../schema/policy.ts";
 import { send } from "../answers.ts";
-import { body, json, keyed, keyedWithBody, problems } from "../calls.ts";
+import { body, json, keyed, keyedWithBody, mayRefuse, needs, problems } from "../calls.ts";
 import type { App } from "../services.ts";
 
 const getPolicies = createRoute({
@@ -14,6 +14,10 @@ const getPolicies = createRoute({
   operationId: "getPolicies",
   tags: ["Policies"],
   summary: "The tenant's policies",
+  description:
+    "When payments count, and what may be paid out. Anything looser that waits for its cool-down is shown " +
+    "beside what holds now.",
+  ...needs("read"),
   ...keyed,
   request: { query: NoQuery },
   responses: { 200: json(Policies, "Policies"), ...problems(401, 403, 422, 429, 500, 503) },
@@ -25,7 +29,11 @@ const putConfirmations = createRoute({
   operationId: "putConfirmations",
   tags: ["Policies"],
   summary: "Set when payments on a network count",
-  description: "Replaces the rules of this network. Payments seen already keep the rule they were seen under.",
+  description:
+    "Replaces the rules of this network. Payments seen already keep the rule they were seen under. A repeat " +
+    "changes nothing.",
+  ...needs("admin"),
+  ...mayRefuse("unknown_network"),
   ...keyedWithBody,
   request: { query: NoQuery, params: z.object({ network: NetworkId }), body: body(ConfirmationRulesBody) },
   responses: {
@@ -41,7 +49,9 @@ const putWithdrawals = createRoute({
   tags: ["Policies"],
   summary: "Set what may be paid out",
   description:
-    "Replaces all of it. What is stricter than now holds at once; what is looser waits for the cool-down that holds now.",
+    "Replaces all of it. What is stricter than now holds at once, also for withdrawals that wait; what is " +
+    "looser waits for the cool-down that holds now.",
+  ...needs("admin"),
   ...keyedWithBody,
   request: { query: NoQuery, body: body(WithdrawalRulesBody) },
   responses: {

@@ -5,7 +5,7 @@ import { NoFields } from "../../schema/fields.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { Reconciliation } from "../../schema/reconciliation.ts";
 import { send } from "../answers.ts";
-import { json, keyed, keyedAction, optionalBody, problems } from "../calls.ts";
+import { json, keyed, keyedAction, mayRefuse, needs, optionalBody, problems } from "../calls.ts";
 import type { App } from "../services.ts";
 import { idempotencyOf } from "../stages.ts";
 
@@ -15,6 +15,9 @@ const getReconciliation = createRoute({
   operationId: "getReconciliation",
   tags: ["Reconciliation"],
   summary: "The latest report",
+  description: "Reports are made by themselves, hourly and when withdrawals come to rest. 404 until there is one.",
+  ...needs("read"),
+  ...mayRefuse("not_found"),
   ...keyed,
   request: { query: NoQuery },
   responses: { 200: json(Reconciliation, "The report"), ...problems(401, 403, 404, 422, 429, 500, 503) },
@@ -26,7 +29,12 @@ const runReconciliation = createRoute({
   operationId: "runReconciliation",
   tags: ["Reconciliation"],
   summary: "Compare chain, keys and ledger now",
-  description: "Changes nothing but the report.",
+  description:
+    "Compares what the books say with the chain and with the keys that are kept apart from them, and names " +
+    "each difference. Changes nothing but the report. A repeat with the same Idempotency-Key answers with the " +
+    "report that it made.",
+  ...needs("withdrawals:write"),
+  ...mayRefuse("idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, body: optionalBody(NoFields) },
   responses: {

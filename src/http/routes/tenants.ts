@@ -15,7 +15,7 @@ import type { Idempotency } from "../../objects/api.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { SignedUp, SignUpBody, Tenant } from "../../schema/tenant.ts";
 import { send } from "../answers.ts";
-import { body, json, keyed, openPost, problems } from "../calls.ts";
+import { body, json, keyed, mayRefuse, needs, openPost, problems } from "../calls.ts";
 import { problem } from "../problem.ts";
 import type { App, Services } from "../services.ts";
 import { idempotencyOf } from "../stages.ts";
@@ -26,7 +26,11 @@ const signUp = createRoute({
   operationId: "signUp",
   tags: ["Tenants"],
   summary: "Sign up",
-  description: "Makes a tenant and its first API key. The secret is shown once. Rate limited per client address.",
+  description:
+    "Makes a tenant and its first API key, with the scope admin. The secret is shown in this answer and never " +
+    "again. Rate limited per client address. Repeated with the same Idempotency-Key it is the same tenant and " +
+    "the same key; the secret is in the answer only until the first one that showed it has opened the door.",
+  ...mayRefuse("rate_limited", "idempotency_key_reused"),
   ...openPost,
   request: { query: NoQuery, body: body(SignUpBody) },
   responses: { 201: json(SignedUp, "The tenant and its key"), ...problems(400, 413, 415, 422, 429, 500, 503) },
@@ -38,6 +42,8 @@ const getTenant = createRoute({
   operationId: "getTenant",
   tags: ["Tenants"],
   summary: "The caller's tenant",
+  description: "Names the tenant that the key belongs to. A cheap way to see whether a key holds.",
+  ...needs("read"),
   ...keyed,
   request: { query: NoQuery },
   responses: { 200: json(Tenant, "The tenant"), ...problems(401, 403, 422, 429, 500, 503) },

@@ -5,7 +5,7 @@ import { NetworkId, NoFields } from "../../schema/fields.ts";
 import { NoQuery, PageQuery } from "../../schema/page.ts";
 import { SignerBody, Wallet, WalletPage } from "../../schema/wallet.ts";
 import { mapAnswer, send } from "../answers.ts";
-import { body, json, keyed, keyedAction, keyedWithBody, optionalBody, problems } from "../calls.ts";
+import { body, json, keyed, keyedAction, keyedWithBody, mayRefuse, needs, optionalBody, problems } from "../calls.ts";
 import { filterAndPage, slicePage } from "../pages.ts";
 import type { App } from "../services.ts";
 import { idempotencyOf } from "../stages.ts";
@@ -19,7 +19,10 @@ const listWallets = createRoute({
   operationId: "listWallets",
   tags,
   summary: "The hot wallets, one for each network",
-  description: "Keep them topped up: withdrawals and their fees are paid from here.",
+  description:
+    "One wallet for each network: withdrawals and their fees are paid from it. Deposits do not arrive there " +
+    "by themselves, so keep it topped up.",
+  ...needs("read"),
   ...keyed,
   request: { query: PageQuery },
   responses: { 200: json(WalletPage, "Wallets"), ...problems(400, 401, 403, 422, 429, 500, 503) },
@@ -31,7 +34,12 @@ const chooseSigner = createRoute({
   operationId: "chooseSigner",
   tags,
   summary: "Choose who signs on a network",
-  description: "Another signer is another wallet. Refused while anything is in flight from the present one.",
+  description:
+    "Another signer is another wallet. A remote one must sign a transaction that can never be mined before it " +
+    "is believed. Refused while anything is in flight from the present wallet. Choosing the present signer " +
+    "again changes nothing.",
+  ...needs("admin"),
+  ...mayRefuse("unknown_network", "state_conflict"),
   ...keyedWithBody,
   request: { query: NoQuery, params, body: body(SignerBody) },
   responses: {
@@ -46,12 +54,16 @@ const resumeWallet = createRoute({
   operationId: "resumeWallet",
   tags,
   summary: "Let a stopped wallet go on",
-  description: "It stopped because its nonces are not what they should be. This says that a person has looked.",
+  description:
+    "A wallet stops by itself when its nonces are not what they should be, that is, when somebody else signs " +
+    "with its key. This says that a person has looked. A wallet that is active stays so.",
+  ...needs("admin"),
+  ...mayRefuse("unknown_network", "idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, params, body: optionalBody(NoFields) },
   responses: {
     200: json(Wallet, "The wallet"),
-    ...problems(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503),
+    ...problems(400, 401, 403, 404, 413, 415, 422, 429, 500, 503),
   },
 });
 

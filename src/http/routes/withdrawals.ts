@@ -18,13 +18,27 @@ import {
   WithdrawalQuery,
 } from "../../schema/withdrawal.ts";
 import { send, sendCreated } from "../answers.ts";
-import { body, json, keyed, keyedAction, keyedOnce, keyedPost, optionalBody, problems } from "../calls.ts";
+import {
+  body,
+  json,
+  keyed,
+  keyedAction,
+  keyedOnce,
+  keyedPost,
+  mayRefuse,
+  needs,
+  optionalBody,
+  problems,
+} from "../calls.ts";
 import { filterAndPage } from "../pages.ts";
 import type { App } from "../services.ts";
 import { idempotencyOf } from "../stages.ts";
 
 const tags = ["Withdrawals"];
 const actOnOne = problems(400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503);
+
+const CANCELLED = { state: "cancelled" as const };
+const REJECTED = { state: "rejected" as const };
 
 const createWithdrawal = createRoute({
   method: "post",
@@ -33,8 +47,22 @@ const createWithdrawal = createRoute({
   tags,
   summary: "Pay something out",
   description:
-    "Reserves the amount at once and pays it at most once. Repeat the call with the same Idempotency-Key until it " +
-    "answers: it is one withdrawal, however often it is asked for.",
+    "Reserves the amount in the account's balance at once and pays it at most once. Repeat the call with the " +
+    "same Idempotency-Key until it answers: it is one withdrawal, however often it is asked for, and a repeat " +
+    "answers 200 with it as it stands. A key never expires; with another network, asset, destination or " +
+    "amount it is refused. A refusal reserves nothing and leaves the key free.",
+  ...needs("withdrawals:write"),
+  ...mayRefuse(
+    "unknown_network",
+    "unknown_asset",
+    "invalid_destination",
+    "destination_not_allowed",
+    "limit_exceeded",
+    "insufficient_funds",
+    "account_frozen",
+    "state_conflict",
+    "idempotency_key_reused",
+  ),
   ...keyedOnce,
   request: { query: NoQuery, body: body(NewWithdrawalBody) },
   responses: {
@@ -50,7 +78,12 @@ const estimateWithdrawal = createRoute({
   operationId: "estimateWithdrawal",
   tags,
   summary: "Ask what it would cost and whether it would be accepted",
-  description: "Records nothing.",
+  description:
+    "Takes the body of a withdrawal and records nothing. It says what the fee would be, whether the request " +
+    "would be accepted, and what would keep it from being paid at once. It promises nothing: funds and fees " +
+    "may change. An Idempotency-Key has no effect.",
+  ...needs("read"),
+  ...mayRefuse("unknown_network", "unknown_asset", "invalid_destination"),
   ...keyedPost,
   request: { query: NoQuery, body: body(NewWithdrawalBody) },
   responses: { 200: json(Estimate, "The estimate"), ...problems(400, 401, 403, 413, 415, 422, 429, 500, 503) },
@@ -62,6 +95,10 @@ const listWithdrawals = createRoute({
   operationId: "listWithdrawals",
   tags,
   summary: "List withdrawals, newest first",
+  description:
+    "Whatever you have of a withdrawal finds it again: its key, your external_id, a transaction. Filters are " +
+    "joined by and.",
+  ...needs("read"),
   ...keyed,
   request: { query: WithdrawalQuery },
   responses: { 200: json(WithdrawalPage, "Withdrawals"), ...problems(400, 401, 403, 422, 429, 500, 503) },
@@ -73,6 +110,9 @@ const getWithdrawal = createRoute({
   operationId: "getWithdrawal",
   tags,
   summary: "One withdrawal with its transitions and attempts",
+  description:
+    "The withdrawal as it stands now, with each change of its state and each transaction that was signed for " + "it.",
+  ...needs("read"),
   ...keyed,
   request: { query: NoQuery, params: idOf("wd") },
   responses: { 200: json(Withdrawal, "The withdrawal"), ...problems(401, 403, 404, 422, 429, 500, 503) },
@@ -84,9 +124,14 @@ const cancelWithdrawal = createRoute({
   operationId: "cancelWithdrawal",
   tags,
   summary: "Call it off before anything is signed",
+  description:
+    "Gives the amount back to available. Possible only while nothing is signed: in funds_reserved without a " +
+    "nonce, and in pending_approval. Cancelling what is cancelled answers 200.",
+  ...needs("withdrawals:write"),
+  ...mayRefuse("illegal_transition", "idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, params: idOf("wd"), body: optionalBody(NoFields) },
-  responses: { 200: json(Withdrawal, "The withdrawal, cancelled"), ...actOnOne },
+  responses: { 200: json(Withdrawal, "The withdrawal, cancelled", CANCELLED), ...actOnOne },
 });
 
 const approveWithdrawal = createRoute({
@@ -95,6 +140,12 @@ const approveWithdrawal = createRoute({
   operationId: "approveWithdrawal",
   tags,
   summary: "Approve it with another key than the one that asked for it",
+  description:
+    "Lets a withdrawal go on that is above an approval limit. The key that asked for it, and a key that took " +
+    "its place by rotation, get 403. What is approved already answers 409 unless the Idempotency-Key is that " +
+    "of the approval.",
+  ...needs("withdrawals:approve"),
+  ...mayRefuse("illegal_transition", "idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, params: idOf("wd"), body: optionalBody(NoFields) },
   responses: { 200: json(Withdrawal, "The withdrawal, on its way"), ...actOnOne },
@@ -106,9 +157,14 @@ const rejectWithdrawal = createRoute({
   operationId: "rejectWithdrawal",
   tags,
   summary: "Refuse to approve it",
+  description:
+    "Refuses a withdrawal that waits for approval, for good. The amount is available again. Rejecting what is " +
+    "rejected answers 200.",
+  ...needs("withdrawals:approve"),
+  ...mayRefuse("illegal_transition", "idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, params: idOf("wd"), body: optionalBody(RejectBody) },
-  responses: { 200: json(Withdrawal, "The withdrawal, rejected"), ...actOnOne },
+  responses: { 200: json(Withdrawal, "The withdrawal, rejected", REJECTED), ...actOnOne },
 });
 
 const speedUpWithdrawal = createRoute({
@@ -117,7 +173,12 @@ const speedUpWithdrawal = createRoute({
   operationId: "speedUpWithdrawal",
   tags,
   summary: "Replace its latest attempt with one that offers more",
-  description: "The same nonce, destination and amount: one of the attempts is mined, never two.",
+  description:
+    "The same nonce, destination and amount with a higher fee: one of the attempts is mined, never two. " +
+    "Signing follows shortly after the answer. Each call asks for one more attempt, so send an " +
+    "Idempotency-Key with it.",
+  ...needs("withdrawals:write"),
+  ...mayRefuse("illegal_transition", "idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, params: idOf("wd"), body: optionalBody(NoFields) },
   responses: { 200: json(Withdrawal, "The withdrawal with the further attempt"), ...actOnOne },
@@ -130,8 +191,11 @@ const resolveWithdrawal = createRoute({
   tags,
   summary: "Decide about one in manual_review",
   description:
-    "confirmed needs evidence that names one of its transactions. failed releases the amount only once none of " +
-    "its signed bytes can be mined any more; until then it makes them void.",
+    "For a withdrawal in manual_review. confirmed needs evidence that names one of its transactions while one " +
+    "may still be mined. failed releases the amount only once none of its signed bytes can be mined any more; " +
+    "until then it uses up their nonce with something that pays nothing.",
+  ...needs("withdrawals:approve"),
+  ...mayRefuse("illegal_transition", "idempotency_key_reused"),
   ...keyedPost,
   request: { query: NoQuery, params: idOf("wd"), body: body(ResolveBody) },
   responses: { 200: json(Withdrawal, "The withdrawal as it stands now"), ...actOnOne },

@@ -64,9 +64,20 @@ export class WebhookEndpointCalls {
     return this.#transport.call({ method: "POST", path: pathOf(PATH, id, "/enable") }, options);
   }
 
+  /** Delivers nothing until it is enabled again. Events wait, none is lost. */
+  disable(id: string, options?: PostOptions): Call<EndpointView> {
+    return this.#transport.call({ method: "POST", path: pathOf(PATH, id, "/disable") }, options);
+  }
+
   /** Newest first, each with its attempts. */
   deliveries(id: string, filter: DeliveryFilter = {}, options?: CallOptions): List<DeliveryView> {
     return this.#transport.list(pathOf(PATH, id, "/deliveries"), { ...filter }, options);
+  }
+
+  /** Sends one delivery again, whatever became of it: the same id and body, freshly signed. */
+  resend(id: string, deliveryId: string, options?: PostOptions): Call<DeliveryView> {
+    const path = pathOf(pathOf(PATH, id, "/deliveries/"), deliveryId, "/resend");
+    return this.#transport.call({ method: "POST", path }, options);
   }
 
   /** Sends past events again: the same ids and bodies, freshly signed. */
