@@ -7,8 +7,8 @@ import type { Fail } from "./check-books.ts";
 import { isEndpoint, isScanner, isTenant, type Service } from "./service.ts";
 import type { SimObject } from "./world/objects.ts";
 
-/** An attempt has ended or was lost after so long: 15 s, and 5 s more. */
-const LEASE_MS = 20_000;
+/** An attempt has ended or was lost after so long: 5 s for its name, 15 s, and 5 s more. */
+const LEASE_MS = 25_000;
 
 export function checkAlarms(service: Service, now: number, fail: Fail): void {
   for (const object of service.objects) {

@@ -35,8 +35,26 @@ export interface Watch {
   readonly from: number;
   readonly tenantId: string;
   /** Null: it has it still. */
-  until: number | null;
+  readonly until: number | null;
 }
+
+/** Written by the scanner's own database, in its own transactions: a watch may be taken, ended and let go between two looks. */
+const WATCH_LOG = [
+  "CREATE TABLE IF NOT EXISTS sim_watches (address, from_height, tenant, until_height, vanished DEFAULT 0, PRIMARY KEY (address, from_height, tenant))",
+  "INSERT OR IGNORE INTO sim_watches SELECT address, from_height, tenant, until_height, 0 FROM addresses",
+  `CREATE TRIGGER IF NOT EXISTS sim_taken AFTER INSERT ON addresses BEGIN
+     INSERT OR REPLACE INTO sim_watches VALUES (new.address, new.from_height, new.tenant, new.until_height, 0);
+   END`,
+  `CREATE TRIGGER IF NOT EXISTS sim_ended AFTER UPDATE OF until_height ON addresses BEGIN
+     UPDATE sim_watches SET until_height = new.until_height
+     WHERE address = new.address AND from_height = new.from_height AND tenant = new.tenant;
+   END`,
+  // One that was given back before its first block was read never counted. No other may go while it is open.
+  `CREATE TRIGGER IF NOT EXISTS sim_vanished AFTER DELETE ON addresses WHEN old.until_height IS NULL BEGIN
+     UPDATE sim_watches SET until_height = from_height - 1, vanished = old.from_height <= (SELECT scanned_to FROM scanner)
+     WHERE address = old.address AND from_height = old.from_height AND tenant = old.tenant;
+   END`,
+];
 
 /** Every watch there ever was, by address. Scanners let go of what ended below their window: it is kept here. */
 export class Watches {
@@ -48,18 +66,22 @@ export class Watches {
 
   /** Takes in what a scanner has now. @returns what cannot be: two who have one address at one height */
   note(rows: Rows): string | null {
+    for (const text of WATCH_LOG) rows(text);
     const found = rows(
-      `SELECT a.address, a.from_height, a.until_height, t.tenant_id FROM addresses AS a JOIN tenants AS t ON t.n = a.tenant`,
+      "SELECT a.*, t.tenant_id FROM sim_watches AS a JOIN tenants AS t ON t.n = a.tenant ORDER BY a.from_height",
     );
-    for (const row of found) {
-      const own = this.#all.get(String(row.address)) ?? [];
-      this.#all.set(String(row.address), own);
-      const [from, until] = [Number(row.from_height), row.until_height === null ? null : Number(row.until_height)];
-      const known = own.find((watch) => watch.from === from && watch.tenantId === row.tenant_id);
-      if (known === undefined) own.push({ address: String(row.address), from, until, tenantId: String(row.tenant_id) });
-      else known.until = until;
+    this.#all.clear();
+    for (const { address, from_height, until_height, tenant_id, vanished } of found) {
+      const watch = {
+        address: String(address),
+        from: Number(from_height),
+        until: until_height === null ? null : Number(until_height),
+        tenantId: String(tenant_id),
+      };
+      this.#all.set(watch.address, [...(this.#all.get(watch.address) ?? []), watch]);
+      if (Number(vanished) === 1) return `I5 the watch of ${address} from ${from_height} on has vanished`;
     }
-    const now = found.map((row) => `${row.address}/${row.from_height}`);
+    const now = rows("SELECT address, from_height FROM addresses").map((row) => `${row.address}/${row.from_height}`);
     return this.#overlap(new Set(now));
   }
 
