@@ -475,7 +475,7 @@ describe("alarms (B134)", () => {
     await endpoint.stub.patrol();
     await endpoint.quiet();
     expect(sent).toHaveLength(2);
-    expect(await endpoint.alarmAt()).toBe(now + 20 * SECOND);
+    expect(await endpoint.alarmAt()).toBe(now + 25 * SECOND);
   });
 });
 
@@ -494,7 +494,7 @@ describe("long waits", () => {
     expect(await waitsOf(endpoint)).toEqual([]);
     await endpoint.pass(5 * SECOND);
     await endpoint.quiet();
-    await endpoint.pass(20 * SECOND);
+    await endpoint.pass(25 * SECOND);
     const nextAt = now - 20 * SECOND + 5 * MINUTE;
     await until(async () => expect(await waitsOf(endpoint)).toEqual([nextAt + 30 * SECOND]));
   });
@@ -513,7 +513,7 @@ describe("long waits", () => {
     });
     await endpoint.enqueue(events("a", 1));
     await endpoint.quiet();
-    await endpoint.pass(20 * SECOND);
+    await endpoint.pass(25 * SECOND);
     await until(() => expect(String(logged.mock.calls)).toContain("a long wait could not be listed"));
     merchant = () => new Response();
     expect(await endpoint.alarmAt()).toBe(now - 20 * SECOND + HOUR);
@@ -542,7 +542,7 @@ describe("restarts (B135)", () => {
         ["pending", 0],
       ]);
       expect(await endpoint.alarmAt()).not.toBeNull();
-      await endpoint.pass(20 * SECOND);
+      await endpoint.pass(25 * SECOND);
       await until(() => expect(sent).toHaveLength(1 + crashes));
     }
     expect(new Set(sent.map((each) => `${each.id} ${each.body}`))).toEqual(new Set([`${one.id} ${one.body}`]));
@@ -581,8 +581,8 @@ describe("restarts (B135)", () => {
     await until(() => expect(logged).toHaveBeenCalledTimes(1));
     expect(String(logged.mock.calls[0])).toContain("does not open under version 2");
     expect(String(logged.mock.calls[0])).not.toContain("AAAA");
-    expect(await endpoint.alarmAt()).toBe(now + 20 * SECOND);
-    await endpoint.pass(20 * SECOND);
+    expect(await endpoint.alarmAt()).toBe(now + 25 * SECOND);
+    await endpoint.pass(25 * SECOND);
     expect(logged).toHaveBeenCalledTimes(1);
     await endpoint.inside((_, state) => state.storage.sql.exec("UPDATE secrets SET secret = ?", stored));
     await endpoint.pass(MINUTE);
