@@ -495,7 +495,7 @@ describe("long waits", () => {
     await endpoint.pass(5 * SECOND);
     await endpoint.quiet();
     await endpoint.pass(25 * SECOND);
-    const nextAt = now - 20 * SECOND + 5 * MINUTE;
+    const nextAt = now - 25 * SECOND + 5 * MINUTE;
     await until(async () => expect(await waitsOf(endpoint)).toEqual([nextAt + 30 * SECOND]));
   });
 
@@ -516,7 +516,7 @@ describe("long waits", () => {
     await endpoint.pass(25 * SECOND);
     await until(() => expect(String(logged.mock.calls)).toContain("a long wait could not be listed"));
     merchant = () => new Response();
-    expect(await endpoint.alarmAt()).toBe(now - 20 * SECOND + HOUR);
+    expect(await endpoint.alarmAt()).toBe(now - 25 * SECOND + HOUR);
     await endpoint.pass(HOUR);
     await endpoint.quiet();
     expect(await endpoint.list({ status: "delivered" })).toHaveLength(1);
