@@ -224,6 +224,8 @@ describe("events", () => {
       await post(`${PATH}/${endpoint.id}/enable`);
     }
     await until(() => expect(got).toHaveLength(3));
+    const handed = () => merchant.inside((_, sql) => sql.exec("SELECT handed_to FROM endpoints").one().handed_to);
+    await until(async () => expect(await handed()).toBe(3));
     const sent = got.map((one) => [one.id, one.body]);
     expect(await post(`${PATH}/${endpoint.id}/replay`, { after_sequence: 1 })).toEqual({
       from_sequence: 2,
@@ -235,6 +237,11 @@ describe("events", () => {
     await until(() => expect(got).toHaveLength(6));
     expect(got.slice(3).map((one) => [one.id, one.body])).toEqual([sent[1], sent[2], sent[2]]);
     expect(new Set(got.map((one) => one.body)).size).toBe(3);
+
+    // What was never handed over is not replayed: its first delivery is still to come, after those before it.
+    await merchant.inside((_, sql) => sql.exec("UPDATE endpoints SET handed_to = 1"));
+    const early = await post(`${PATH}/${endpoint.id}/replay`, { after_sequence: 0 });
+    expect(early).toEqual({ from_sequence: 1, to_sequence: 1 });
   });
 
   it("have the version that the endpoint is pinned to; one that cannot be rendered waits and is reported", async () => {

@@ -10,7 +10,6 @@ import {
   EventAppender,
   eventById,
   eventsAfter,
-  lastSequence,
   sequenceBefore,
   toEventView,
 } from "../../store/tenant/event-store.ts";
@@ -63,7 +62,8 @@ export async function replayEvents(
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
   const after = "since" in from ? sequenceBefore(c.db, from.since) : from.afterSequence;
-  const bound = use.kind === "replay" ? Number(use.objectId) : lastSequence(c.db);
+  // What was not handed over yet goes out anyway, in its order, and must not be overtaken by its own replay.
+  const bound = use.kind === "replay" ? Number(use.objectId) : row.handedTo;
   const wanted = eventsAfter(c.db, after, wantedTypes(row), MAX_REPLAYED_EVENTS, bound);
   if (wanted.length === MAX_REPLAYED_EVENTS) {
     return refuse("invalid_range", `A replay covers at most ${MAX_REPLAYED_EVENTS} events; start from a later point.`);
