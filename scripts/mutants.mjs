@@ -2,7 +2,7 @@
  * Owns: `npm run mutants`. Builds the simulator once for each seeded bug and runs seeds of it until one shows that
  * something is wrong. The exit code says whether a bug went unseen by all of them.
  *
- *   npm run mutants -- [--only name,name] [--seeds 60] [--events 1500] [--processes 2] [--report file.json]
+ *   npm run mutants -- [--only name,name] [--seeds 100] [--events 1500] [--processes 2] [--report file.json]
  */
 
 import { spawn } from "node:child_process";
@@ -75,7 +75,7 @@ async function main() {
   const { values } = parseArgs({
     options: {
       only: { type: "string" },
-      seeds: { type: "string", default: "60" },
+      seeds: { type: "string", default: "100" },
       events: { type: "string", default: "1500" },
       processes: { type: "string", default: String(Math.min(2, availableParallelism())) },
       report: { type: "string" },
