@@ -4,7 +4,7 @@
  */
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -58,14 +58,23 @@ it("compile as they stand", () => {
   expect(run(process.execPath, tsc)).toBe("");
 });
 
-function run(command: string, args: readonly string[]): string {
+function run(command: string, args: readonly string[], more: Record<string, string> = {}): string {
   try {
-    return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, ...more };
+    return execFileSync(command, args, { encoding: "utf8", env, stdio: ["ignore", "pipe", "pipe"] });
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
     return `${stdout}${stderr}`;
   }
 }
+
+it("examples/worker-receiver bundles with its own wrangler.toml", () => {
+  const config = join(PROJECT, "examples", "worker-receiver", "wrangler.toml");
+  const wrangler = join(PROJECT, "node_modules", "wrangler", "bin", "wrangler.js");
+  const args = [wrangler, "deploy", "--dry-run", "--config", config, "--outdir", join(folder, "worker")];
+  expect(run(process.execPath, args, { WRANGLER_SEND_METRICS: "false" })).toMatch(/env\.DB \(shop\)\s+D1 Database/);
+  expect(existsSync(join(folder, "worker", "worker.js"))).toBe(true);
+});
 
 it("getting-started: a deposit is confirmed, told and credited, and a withdrawal is confirmed", async () => {
   writeFileSync(join(folder, "shop.ts"), guide);
