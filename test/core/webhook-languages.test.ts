@@ -26,7 +26,7 @@ interface Case {
 async function caseOf(
   name: string,
   isOurs: boolean,
-  { secrets = [SECRET], ageS = 0, body = BODY, id = "evt_1", more = "", timestamp = "" } = {},
+  { secrets = [SECRET], ageS = 0, body = BODY, id = "evt_1", more = "", timestamp = "", scheme = "v1" } = {},
 ): Promise<Case> {
   const timestampS = Math.floor(Date.now() / 1_000) - ageS;
   const message = { id: "evt_1", timestampS, body: new TextEncoder().encode(BODY) };
@@ -34,7 +34,11 @@ async function caseOf(
     secrets.map((secret) => ({ scheme: "v1" as const, secret })),
     message,
   );
-  return { name, isOurs, fields: [id, timestamp || String(timestampS), `${more}${made}`, body, SECRET] };
+  return {
+    name,
+    isOurs,
+    fields: [id, timestamp || String(timestampS), `${more}${made.replaceAll("v1,", `${scheme},`)}`, body, SECRET],
+  };
 }
 
 const cases = await Promise.all([
@@ -47,6 +51,7 @@ const cases = await Promise.all([
   caseOf("another body", false, { body: BODY.replace("1.5", "2.5") }),
   caseOf("another id", false, { id: "evt_2" }),
   caseOf("another secret", false, { secrets: [OTHER] }),
+  caseOf("under the name of another scheme", false, { scheme: "v2" }),
   caseOf("another time", false, { timestamp: String(Math.floor(Date.now() / 1_000) - 5) }),
 ]);
 

@@ -3,7 +3,7 @@
  * killed with SIGKILL while it answers. Its books end as the chain's.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { PROJECT } from "../../scripts/install.mjs";
 import { atExit } from "../support/at-exit.ts";
 import { ASSET, bySubject, SECRET, type SignedRequest, senderOf, signed, type Told, tell } from "../support/shop.ts";
 
@@ -28,6 +29,10 @@ let url = "";
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "sluice-express-"));
+  // Compiled once for all its lives; a program that is killed stores nothing of that.
+  const load = 'await import("express"); await import("sluice");';
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
+  execFileSync(process.execPath, ["--no-warnings", "--input-type=module", "-e", load], { cwd: PROJECT, env });
 });
 
 afterAll(async () => {
@@ -41,6 +46,7 @@ async function start(more: Record<string, string> = {}): Promise<void> {
     DATABASE: join(folder, "shop.sqlite"),
     PORT: "0",
     SLUICE_WEBHOOK_SECRET: SECRET,
+    NODE_COMPILE_CACHE: join(folder, "compiled"),
     ...more,
   };
   const running = spawn(process.execPath, ["--no-warnings", PROGRAM], { env, stdio: ["ignore", "pipe", "pipe"] });
