@@ -70,6 +70,25 @@ describe("the project", () => {
     expect(files.get("docs/watcher.md")).toContain(`\`\`\`ts\n${commit}\n\`\`\``);
   });
 
+  it("names in its documents what is there, and in the README each document", () => {
+    const paths = new Set(
+      [...files.keys()].flatMap((path) => path.split("/").map((_, i, all) => all.slice(0, i + 1).join("/"))),
+    );
+    const named = [...files].flatMap(([path, text]) =>
+      path.endsWith(".md")
+        ? [...text.matchAll(/(?<![\w./-])(?:docs|examples|test|scripts|migrations)\/[\w./-]*/g)].map(
+            ([found]) => [path, found] as const,
+          )
+        : [],
+    );
+    const isThere = (found: string) => paths.has(found.replace(/[./]+$/, ""));
+    expect(named.filter(([, found]) => !isThere(found)).map((one) => one.join(": "))).toEqual([]);
+    expect(named.length).toBeGreaterThan(50);
+    expect(isThere("docs/nothing.md")).toBe(false);
+    const pages = [...files.keys()].filter((path) => /^docs\/[\w-]+\.md$/.test(path));
+    expect(pages.filter((page) => !files.get("README.md")?.includes(page))).toEqual([]);
+  });
+
   it("names exact versions only", () => {
     const inexact = Object.entries(wanted(json<Manifest>("package.json"))).filter(
       ([, version]) => !EXACT.test(version),
