@@ -216,8 +216,8 @@ export interface TenantApi {
     overlapS: number,
     idempotency: Idempotency,
   ): Promise<Answer<EndpointView>>;
-  enableEndpoint(caller: Caller, id: string): Promise<Answer<EndpointView>>;
-  disableEndpoint(caller: Caller, id: string): Promise<Answer<EndpointView>>;
+  enableEndpoint(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<EndpointView>>;
+  disableEndpoint(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<EndpointView>>;
   testEndpoint(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<EventView>>;
   replayEvents(
     caller: Caller,
