@@ -662,6 +662,20 @@ describe("410 Gone (B139)", () => {
     expect(await endpoint.list({ status: "pending" })).toEqual([]);
   });
 
+  it("counts also when the clock stepped back after the endpoint was enabled", async () => {
+    const endpoint = await Endpoint.open();
+    await endpoint.stub.disable();
+    await endpoint.stub.enable();
+    await until(() => expect(told.length).toBeGreaterThan(0));
+    const before = told.length;
+    now -= HOUR;
+    merchant = () => new Response(null, { status: 410 });
+    await endpoint.enqueue(events("a", 1));
+    await until(() => expect(told.length).toBeGreaterThan(before));
+    await endpoint.quiet();
+    expect(sent).toHaveLength(1);
+  });
+
   it("does not stop the waits of others: enabling makes all of them due", async () => {
     const endpoint = await Endpoint.open();
     merchant = (one) => new Response(null, { status: one.id === event(1, "").id ? 500 : 410 });
@@ -1043,6 +1057,26 @@ describe("five days of failure", () => {
     await endpoint.quiet();
     for (let day = 17; day <= 20; day++) await nextDay(endpoint, day);
     expect(told).toHaveLength(1);
+  });
+
+  it("are counted while there is something to send: what was given up long ago disables nothing", async () => {
+    const endpoint = await Endpoint.open();
+    merchant = () => new Response(null, { status: 500 });
+    await endpoint.enqueue(events("once", 1));
+    await endpoint.quiet();
+    for (const delay of RETRY_DELAYS_MS) {
+      await endpoint.pass(delay);
+      await endpoint.quiet();
+    }
+    expect((await endpoint.list())[0]).toMatchObject({ status: "given_up" });
+    now += 90 * DAY;
+    await endpoint.enqueue(events("later", 2));
+    await endpoint.quiet();
+    expect(told).toEqual([]);
+    merchant = () => new Response();
+    await endpoint.pass(5 * SECOND);
+    await endpoint.quiet();
+    expect((await endpoint.list())[0]).toMatchObject({ sequence: 2, status: "delivered" });
   });
 });
 

@@ -131,7 +131,8 @@ export abstract class EndpointBase extends DurableObject<Env> {
     try {
       const startedAt = this.clock();
       const result = await this.#attempt(endpoint, head.position, startedAt);
-      this.#commit({ position: head.position, url: endpoint.url, startedAt }, result);
+      const { url, statusAt } = endpoint;
+      this.#commit({ position: head.position, url, statusAt, startedAt }, result);
     } catch (fault) {
       this.#report(`attempt of delivery ${head.position} broke`, fault);
       this.#rest(head.position);
