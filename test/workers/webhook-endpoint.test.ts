@@ -1154,9 +1154,9 @@ describe("an endpoint that its owner disabled", () => {
     await endpoint.pass(DAY);
     await endpoint.quiet();
     expect(sent).toEqual([]);
-    const enabled = await endpoint.stub.enable();
+    const { state: enabled } = await endpoint.stub.enable();
     expect(enabled).toMatchObject({ revision: 3, status: "enabled", disabledReason: null, disabledAt: null });
-    expect(await endpoint.stub.enable()).toEqual(enabled);
+    expect(await endpoint.stub.enable()).toEqual({ before: enabled, state: enabled });
     await endpoint.quiet();
     expect(ids()).toEqual([1, 2]);
   });

@@ -8,7 +8,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DeliveryView, EndpointView, EventView, Page } from "../../src/core/views.ts";
 import type { Env } from "../../src/env.ts";
-import { WebhookEndpoint } from "../../src/index.ts";
+import { Tenant, WebhookEndpoint } from "../../src/index.ts";
 import type { EndpointState } from "../../src/objects/api.ts";
 import { Merchant, quiet, startLine } from "./line.ts";
 
@@ -323,6 +323,20 @@ it("an endpoint's object keeps what it was told when its tenant could not be: it
   await until(async () => expect((await shown(endpoint.id)).status).toBe("disabled"));
   expect(await shown(endpoint.id)).toMatchObject({ disabled_reason: state.disabledReason });
   expect(await eventsOf("endpoint.disabled")).toHaveLength(1);
+});
+
+it("an endpoint that is enabled before its owner heard that it was disabled is told of all the same", async () => {
+  quiet("error", "warn");
+  const endpoint = await open();
+  answer = () => new Response(null, { status: 410 });
+  vi.spyOn(Tenant.prototype, "endpointStatus").mockRejectedValue(new Error("gone away"));
+  await post(`${PATH}/${endpoint.id}/test`);
+  await until(() => expect(Tenant.prototype.endpointStatus).toHaveBeenCalled());
+  answer = () => new Response();
+  expect(await post(`${PATH}/${endpoint.id}/enable`)).toMatchObject({ status: "enabled" });
+  const events = await eventsOf("endpoint.disabled");
+  expect(events.map(({ data }) => (data as EndpointView).disabled_reason)).toEqual(["gone"]);
+  await until(() => expect(got.map((one) => one.id)).toContain(events[0]?.id));
 });
 
 const idOf = (object: WebhookEndpoint) => (object as unknown as { ctx: DurableObjectState }).ctx.id.name;

@@ -46,7 +46,11 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
   }
 
   async enableEndpoint(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () => enableEndpoint(this.c, caller.tenantId, id, idempotency));
+    return this.serve(caller, "webhooks:write", async () => {
+      const done = await enableEndpoint(this.c, caller.tenantId, id, idempotency);
+      this.followUpSoon();
+      return done;
+    });
   }
 
   async disableEndpoint(caller: Caller, id: string, idempotency: Idempotency) {

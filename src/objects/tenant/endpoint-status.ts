@@ -21,7 +21,12 @@ export async function enableEndpoint(
   id: string,
   idempotency: Idempotency,
 ): Promise<Done<EndpointView>> {
-  return once(c, tenantId, id, idempotency, () => endpointOf(c.env, id).enable());
+  return once(c, tenantId, id, idempotency, async () => {
+    const { before, state } = await endpointOf(c.env, id).enable();
+    // Nothing else tells of it any more, should the endpoint not have been heard before.
+    hearEndpoint(c, tenantId, id, before);
+    return state;
+  });
 }
 
 /** Disabling a disabled endpoint changes nothing, its reason least of all. */
