@@ -692,6 +692,21 @@ describe("410 Gone (B139)", () => {
     expect(await endpoint.list({ status: "pending" })).toEqual([]);
   });
 
+  it("is told again when the tenant does not answer", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const endpoint = await Endpoint.open();
+    merchant = () => new Response(null, { status: 410 });
+    tenantStatus.mockImplementationOnce(() => new Promise(() => {}));
+    await endpoint.inside((object) => {
+      object.deadlineMs = 300;
+    });
+    await endpoint.enqueue(events("a", 1));
+    await until(() => expect(tenantStatus).toHaveBeenCalledTimes(1));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await endpoint.pass(MINUTE);
+    await until(() => expect(told).toHaveLength(1));
+  });
+
   it("counts also when the clock stepped back after the endpoint was enabled", async () => {
     const endpoint = await Endpoint.open();
     await endpoint.stub.disable();

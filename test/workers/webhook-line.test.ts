@@ -439,6 +439,21 @@ describe("a call whose other half broke", () => {
   });
 });
 
+it("an endpoint's object that hangs when it is deleted holds up no events of others", async () => {
+  quiet("warn", "error");
+  const [hanging, endpoint] = [await open(), await open({ url: "https://well.example/a" })];
+  vi.spyOn(WebhookEndpoint.prototype, "close").mockImplementationOnce(() => new Promise(() => {}));
+  await merchant.inside((_, sql) =>
+    sql.exec("UPDATE endpoints SET deleted_at = 1, close_pending = 1 WHERE id = ?", hanging.id),
+  );
+  const followUp = merchant.inside((object) => object.alarm());
+  await until(() => expect(WebhookEndpoint.prototype.close).toHaveBeenCalledTimes(1));
+  await post(`${PATH}/${endpoint.id}/test`);
+  await vi.waitFor(() => expect(got.map((one) => one.url)).toEqual([endpoint.url]), { interval: 50, timeout: 14_000 });
+  await followUp;
+  await until(() => expect(WebhookEndpoint.prototype.close).toHaveBeenCalledTimes(2));
+}, 30_000);
+
 it("a repeated enable or disable with its key changes nothing any more", async () => {
   const endpoint = await open();
   const call = (what: string, key: string) =>

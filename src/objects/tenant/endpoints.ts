@@ -24,10 +24,11 @@ import {
 import { lastSequence } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
+import { soon } from "../soon.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { hearEndpoint } from "./endpoint-status.ts";
-import { endpointOf } from "./peers.ts";
+import { ENDPOINT_DEADLINE_MS, endpointOf } from "./peers.ts";
 import { refusedTarget } from "./targets.ts";
 
 const MAX_ENDPOINTS = 50;
@@ -134,7 +135,7 @@ function tellTarget(c: TenantContext, tenantId: string, id: string): Promise<voi
   return c.turns.take(`endpoint/${id}`, async () => {
     const target = endpointById(c.db, id);
     if (target === undefined) return;
-    await endpointOf(c.env, id).configure(configOf(tenantId, target));
+    await soon(endpointOf(c.env, id).configure(configOf(tenantId, target)), ENDPOINT_DEADLINE_MS);
     if (endpointById(c.db, id)?.url === target.url) updateEndpoint(c.db, id, { configurePending: 0 });
   });
 }
@@ -164,7 +165,7 @@ export function closeDeleted(c: TenantContext): Promise<boolean> {
 }
 
 async function close(c: TenantContext, id: string): Promise<void> {
-  await endpointOf(c.env, id).close();
+  await soon(endpointOf(c.env, id).close(), ENDPOINT_DEADLINE_MS);
   updateEndpoint(c.db, id, { closePending: 0 });
 }
 

@@ -9,11 +9,10 @@ import { type EventRow, eventsAfter, lastSequence } from "../../store/tenant/eve
 import type { QueuedEvent } from "../api.ts";
 import { soon } from "../soon.ts";
 import type { TenantContext } from "./context.ts";
-import { endpointOf } from "./peers.ts";
+import { ENDPOINT_DEADLINE_MS, endpointOf } from "./peers.ts";
 import { isWanted } from "./wanted-events.ts";
 
 const EVENTS_PER_CALL = 100;
-const ENDPOINT_DEADLINE_MS = 10_000;
 /** Bounds one run; whatever is left goes with the next. */
 const MAX_CALLS_PER_RUN = 200;
 
