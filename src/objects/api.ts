@@ -216,8 +216,8 @@ export interface TenantApi {
     overlapS: number,
     idempotency: Idempotency,
   ): Promise<Answer<EndpointView>>;
-  enableEndpoint(caller: Caller, id: string): Promise<Answer<EndpointView>>;
-  disableEndpoint(caller: Caller, id: string): Promise<Answer<EndpointView>>;
+  enableEndpoint(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<EndpointView>>;
+  disableEndpoint(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<EndpointView>>;
   testEndpoint(caller: Caller, id: string, idempotency: Idempotency): Promise<Answer<EventView>>;
   replayEvents(
     caller: Caller,
@@ -482,8 +482,8 @@ export interface EndpointApi {
   rotateSecret(overlapS: number, requestId: string): Promise<EndpointKeyMade>;
   /** Adds events in ascending sequence. Ones met before are ignored, unless `replay`: then they are sent again. */
   enqueue(events: readonly QueuedEvent[], options: { readonly replay: boolean }): Promise<void>;
-  /** What waited meanwhile goes out, in order and at the usual pace. */
-  enable(): Promise<EndpointState>;
+  /** What waited meanwhile goes out, in order and at the usual pace. `before`: perhaps nobody was told of it yet. */
+  enable(): Promise<{ readonly before: EndpointState; readonly state: EndpointState }>;
   /** At the owner's word. Events that arrive from now on wait. */
   disable(): Promise<EndpointState>;
   /** The event of this delivery once more, or the wait of one that is pending cut short. Refuses `not_found`. */

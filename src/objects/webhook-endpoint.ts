@@ -52,8 +52,9 @@ export class WebhookEndpoint extends EndpointBase implements EndpointApi {
     return { secret, state: this.stateOf(this.endpoint() ?? endpoint) };
   }
 
-  async enable(): Promise<EndpointState> {
-    if (this.configured().status === "disabled") {
+  async enable(): Promise<{ before: EndpointState; state: EndpointState }> {
+    const before = this.stateOf(this.configured());
+    if (before.status === "disabled") {
       const now = this.clock();
       this.storage.transactionSync(() => {
         enableEndpoint(this.db, now);
@@ -61,7 +62,7 @@ export class WebhookEndpoint extends EndpointBase implements EndpointApi {
       });
     }
     this.advance();
-    return this.stateOf(this.configured());
+    return { before, state: this.stateOf(this.configured()) };
   }
 
   async disable(): Promise<EndpointState> {

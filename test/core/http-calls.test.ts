@@ -162,8 +162,8 @@ const table: [string, string, unknown, string, unknown[], number][] = [
     [`we_${ID}`, 0, null],
     200,
   ],
-  ["POST", `/v1/webhook-endpoints/we_${ID}/enable`, undefined, "enableEndpoint", [`we_${ID}`], 200],
-  ["POST", `/v1/webhook-endpoints/we_${ID}/disable`, undefined, "disableEndpoint", [`we_${ID}`], 200],
+  ["POST", `/v1/webhook-endpoints/we_${ID}/enable`, undefined, "enableEndpoint", [`we_${ID}`, null], 200],
+  ["POST", `/v1/webhook-endpoints/we_${ID}/disable`, undefined, "disableEndpoint", [`we_${ID}`, null], 200],
   [
     "POST",
     `/v1/webhook-endpoints/we_${ID}/deliveries/del_${ID}/resend`,

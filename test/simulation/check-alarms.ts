@@ -41,6 +41,8 @@ const TENANTS_WORK = {
     "SELECT 1 FROM endpoints WHERE deleted_at IS NULL AND handed_to < (SELECT max(sequence) FROM events) LIMIT 1",
   "addresses to give back": "SELECT 1 FROM addresses WHERE release_pending = 1 LIMIT 1",
   "endpoints to close": "SELECT 1 FROM endpoints WHERE close_pending = 1 LIMIT 1",
+  "endpoints to tell their target":
+    "SELECT 1 FROM endpoints WHERE deleted_at IS NULL AND configure_pending = 1 LIMIT 1",
   "backfills to hand over": "SELECT 1 FROM backfills WHERE handed_over = 0 AND status = 'queued' LIMIT 1",
 };
 

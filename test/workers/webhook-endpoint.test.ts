@@ -373,6 +373,36 @@ describe("bounds (B118, B119, B139)", () => {
     expect(new Set(ids()).size).toBe(120);
   });
 
+  it("ten thousand that piled up while the receiver was down go out at the pace, five at a time, each subject in order", async () => {
+    const endpoint = await Endpoint.open();
+    merchant = () => new Response(null, { status: 503, headers: { "retry-after": "1" } });
+    const subjects = 4_000;
+    for (let from = 1; from <= 10_000; from += 1_000) {
+      await endpoint.enqueue(Array.from({ length: 1_000 }, (_, i) => event(from + i, `s${(from + i) % subjects}`)));
+    }
+    await until(() => expect(sent).toHaveLength(50));
+    await until(() => expect(active).toBe(0));
+
+    const acknowledged: number[] = [];
+    merchant = (one) => {
+      acknowledged.push(Number(one.id.slice(4)));
+      return new Response();
+    };
+    for (let second = 1; acknowledged.length < 10_000; second++) {
+      await endpoint.pass(SECOND);
+      await until(() => expect(acknowledged.length).toBe(Math.min(second * 50, 10_000)));
+    }
+    await endpoint.quiet();
+    expect(mostActive).toBe(5);
+    expect(sent).toHaveLength(10_050);
+    const last = new Map<number, number>();
+    for (const sequence of acknowledged) {
+      expect(sequence).toBeGreaterThan(last.get(sequence % subjects) ?? 0);
+      last.set(sequence % subjects, sequence);
+    }
+    expect(new Set(acknowledged).size).toBe(10_000);
+  }, 120_000);
+
   it("fifty dead deliveries at the head do not keep the next one from going", async () => {
     const endpoint = await Endpoint.open();
     merchant = (one) => new Response(null, { status: one.id === event(51, "").id ? 200 : 500 });
@@ -662,6 +692,35 @@ describe("410 Gone (B139)", () => {
     expect(await endpoint.list({ status: "pending" })).toEqual([]);
   });
 
+  it("is told again when the tenant does not answer", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const endpoint = await Endpoint.open();
+    merchant = () => new Response(null, { status: 410 });
+    tenantStatus.mockImplementationOnce(() => new Promise(() => {}));
+    await endpoint.inside((object) => {
+      object.deadlineMs = 300;
+    });
+    await endpoint.enqueue(events("a", 1));
+    await until(() => expect(tenantStatus).toHaveBeenCalledTimes(1));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await endpoint.pass(MINUTE);
+    await until(() => expect(told).toHaveLength(1));
+  });
+
+  it("counts also when the clock stepped back after the endpoint was enabled", async () => {
+    const endpoint = await Endpoint.open();
+    await endpoint.stub.disable();
+    await endpoint.stub.enable();
+    await until(() => expect(told.length).toBeGreaterThan(0));
+    const before = told.length;
+    now -= HOUR;
+    merchant = () => new Response(null, { status: 410 });
+    await endpoint.enqueue(events("a", 1));
+    await until(() => expect(told.length).toBeGreaterThan(before));
+    await endpoint.quiet();
+    expect(sent).toHaveLength(1);
+  });
+
   it("does not stop the waits of others: enabling makes all of them due", async () => {
     const endpoint = await Endpoint.open();
     merchant = (one) => new Response(null, { status: one.id === event(1, "").id ? 500 : 410 });
@@ -799,6 +858,38 @@ describe("secrets (B113)", () => {
     await signers(2, fresh);
     const newest = await endpoint.rotate(0, "req_2");
     await signers(3, newest);
+  });
+
+  it("replaced while deliveries are under way lose nothing, whichever one a receiver knows", async () => {
+    const endpoint = await Endpoint.open();
+    const known = { old: endpoint.secret, new: "" };
+    /** As the reference library does it, whose own clock is not the test's. */
+    const verifies = (one: Sent, secret: string) => {
+      const expected = new Webhook(secret).sign(one.id, new Date(one.timestamp * SECOND), one.body);
+      return one.headers["webhook-signature"]?.split(" ").includes(expected) ?? false;
+    };
+    const held = gate();
+    merchant = async (one) => {
+      await held.passed();
+      const secret = one.body.endsWith('old"}') ? known.old : known.new;
+      return new Response(null, { status: verifies(one, secret) ? 200 : 401 });
+    };
+    await endpoint.enqueue([...events("old", 1, 3), ...events("new", 2, 4)]);
+    await until(() => expect(active).toBe(2));
+    known.new = await endpoint.rotate(3_600, "req_1");
+    held.open();
+    await endpoint.quiet();
+    // What was signed before the new one was there is refused by whoever knows that alone, and comes again.
+    expect(ids().toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
+    await endpoint.pass(5 * SECOND);
+    await endpoint.quiet();
+    expect(ids().slice(3)).toEqual([2, 4]);
+    expect(await endpoint.list({ status: "delivered" })).toHaveLength(4);
+
+    now += HOUR;
+    await endpoint.enqueue([...events("old", 5), ...events("new", 6)]);
+    await endpoint.quiet();
+    expect((await endpoint.list({ status: "pending" })).map((delivery) => delivery.sequence)).toEqual([5]);
   });
 
   it("rotated under whatever request id are new ones", async () => {
@@ -1044,6 +1135,26 @@ describe("five days of failure", () => {
     for (let day = 17; day <= 20; day++) await nextDay(endpoint, day);
     expect(told).toHaveLength(1);
   });
+
+  it("are counted while there is something to send: what was given up long ago disables nothing", async () => {
+    const endpoint = await Endpoint.open();
+    merchant = () => new Response(null, { status: 500 });
+    await endpoint.enqueue(events("once", 1));
+    await endpoint.quiet();
+    for (const delay of RETRY_DELAYS_MS) {
+      await endpoint.pass(delay);
+      await endpoint.quiet();
+    }
+    expect((await endpoint.list())[0]).toMatchObject({ status: "given_up" });
+    now += 90 * DAY;
+    await endpoint.enqueue(events("later", 2));
+    await endpoint.quiet();
+    expect(told).toEqual([]);
+    merchant = () => new Response();
+    await endpoint.pass(5 * SECOND);
+    await endpoint.quiet();
+    expect((await endpoint.list())[0]).toMatchObject({ sequence: 2, status: "delivered" });
+  });
 });
 
 describe("an endpoint that its owner disabled", () => {
@@ -1058,9 +1169,9 @@ describe("an endpoint that its owner disabled", () => {
     await endpoint.pass(DAY);
     await endpoint.quiet();
     expect(sent).toEqual([]);
-    const enabled = await endpoint.stub.enable();
+    const { state: enabled } = await endpoint.stub.enable();
     expect(enabled).toMatchObject({ revision: 3, status: "enabled", disabledReason: null, disabledAt: null });
-    expect(await endpoint.stub.enable()).toEqual(enabled);
+    expect(await endpoint.stub.enable()).toEqual({ before: enabled, state: enabled });
     await endpoint.quiet();
     expect(ids()).toEqual([1, 2]);
   });

@@ -8,7 +8,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DeliveryView, EndpointView, EventView, Page } from "../../src/core/views.ts";
 import type { Env } from "../../src/env.ts";
-import type { WebhookEndpoint } from "../../src/index.ts";
+import { Tenant, WebhookEndpoint } from "../../src/index.ts";
 import type { EndpointState } from "../../src/objects/api.ts";
 import { Merchant, quiet, startLine } from "./line.ts";
 
@@ -323,4 +323,156 @@ it("an endpoint's object keeps what it was told when its tenant could not be: it
   await until(async () => expect((await shown(endpoint.id)).status).toBe("disabled"));
   expect(await shown(endpoint.id)).toMatchObject({ disabled_reason: state.disabledReason });
   expect(await eventsOf("endpoint.disabled")).toHaveLength(1);
+});
+
+it("an endpoint that is enabled before its owner heard that it was disabled is told of all the same", async () => {
+  quiet("error", "warn");
+  const endpoint = await open();
+  answer = () => new Response(null, { status: 410 });
+  vi.spyOn(Tenant.prototype, "endpointStatus").mockRejectedValue(new Error("gone away"));
+  await post(`${PATH}/${endpoint.id}/test`);
+  await until(() => expect(Tenant.prototype.endpointStatus).toHaveBeenCalled());
+  answer = () => new Response();
+  expect(await post(`${PATH}/${endpoint.id}/enable`)).toMatchObject({ status: "enabled" });
+  const events = await eventsOf("endpoint.disabled");
+  expect(events.map(({ data }) => (data as EndpointView).disabled_reason)).toEqual(["gone"]);
+  await until(() => expect(got.map((one) => one.id)).toContain(events[0]?.id));
+});
+
+const idOf = (object: WebhookEndpoint) => (object as unknown as { ctx: DurableObjectState }).ctx.id.name;
+
+/** Holds the next call that hands events to an endpoint's object. */
+function holdHandOff(): { readonly taken: () => number; readonly release: () => void } {
+  const enqueue = WebhookEndpoint.prototype.enqueue;
+  let taken = 0;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  vi.spyOn(WebhookEndpoint.prototype, "enqueue").mockImplementationOnce(async function (
+    this: WebhookEndpoint,
+    ...args
+  ) {
+    taken++;
+    await released;
+    return enqueue.apply(this, args);
+  });
+  return { taken: () => taken, release };
+}
+
+describe("a change while events are being handed over", () => {
+  it("of the filter holds for what happens after it", async () => {
+    const endpoint = await open({ events: ["endpoint.disabled"] });
+    const victim = await open({ url: "https://victim.example/a", events: ["deposit.confirmed"] });
+    const held = holdHandOff();
+    await post(`${PATH}/${victim.id}/disable`);
+    await until(() => expect(held.taken()).toBe(1));
+    const none = { body: { events: ["deposit.confirmed"] } };
+    expect((await merchant.call("PATCH", `${PATH}/${endpoint.id}`, none)).status).toBe(200);
+    await post(`${PATH}/${victim.id}/enable`);
+    await post(`${PATH}/${victim.id}/disable`);
+    held.release();
+    const handed = () => merchant.inside((_, sql) => sql.exec("SELECT min(handed_to) AS n FROM endpoints").one().n);
+    await until(async () => expect(await handed()).toBe(2));
+    await until(async () => expect(await deliveries(endpoint.id, "?status=pending")).toEqual([]));
+    expect(got.map((one) => one.event.sequence)).toEqual([1]);
+  });
+
+  it("does not let a test event overtake what its subject had before", async () => {
+    const endpoint = await open({ events: ["endpoint.disabled"] });
+    const held = holdHandOff();
+    await post(`${PATH}/${endpoint.id}/disable`);
+    await until(() => expect(held.taken()).toBe(1));
+    await post(`${PATH}/${endpoint.id}/enable`);
+    const test = post(`${PATH}/${endpoint.id}/test`);
+    await until(async () => expect(await eventsOf("webhook.test")).toHaveLength(1));
+    held.release();
+    await test;
+    await until(() => expect(got).toHaveLength(2));
+    expect(got.map((one) => one.event.subject_sequence)).toEqual([1, 2]);
+  });
+
+  it("loses no test event when the endpoint's object does not answer, and gives it to no other", async () => {
+    quiet("warn", "error");
+    const endpoint = await open();
+    const other = await open({ url: "https://other.example/a", events: ["webhook.test"] });
+    vi.spyOn(WebhookEndpoint.prototype, "enqueue").mockRejectedValueOnce(new Error("gone away"));
+    await merchant.call("POST", `${PATH}/${endpoint.id}/test`);
+    await merchant.inside((object) => object.alarm());
+    await until(() => expect(got.map((one) => one.url)).toEqual([endpoint.url]));
+    const handed = () => merchant.inside((_, sql) => sql.exec("SELECT min(handed_to) AS n FROM endpoints").one().n);
+    await until(async () => expect(await handed()).toBe(1));
+    expect(await deliveries(other.id)).toEqual([]);
+  });
+});
+
+describe("a call whose other half broke", () => {
+  it("PATCH of the URL reaches the endpoint's object in the end", async () => {
+    quiet("warn", "error");
+    const endpoint = await open();
+    vi.spyOn(WebhookEndpoint.prototype, "configure").mockRejectedValueOnce(new Error("gone away"));
+    const body = { url: "https://new.example/a" };
+    expect((await merchant.call("PATCH", `${PATH}/${endpoint.id}`, { body })).ok).toBe(false);
+    expect((await shown(endpoint.id)).url).toBe(body.url);
+    await merchant.inside((object) => object.alarm());
+    await post(`${PATH}/${endpoint.id}/test`);
+    await until(() => expect(got.map((one) => one.url)).toEqual([body.url]));
+  });
+
+  it("DELETE keeps no other endpoint from being deleted", async () => {
+    quiet("warn", "error");
+    const [broken, endpoint] = [await open(), await open()];
+    const close = WebhookEndpoint.prototype.close;
+    let isBroken = true;
+    vi.spyOn(WebhookEndpoint.prototype, "close").mockImplementation(async function (this: WebhookEndpoint) {
+      if (isBroken && idOf(this) === broken.id) throw new Error("gone away");
+      return close.call(this);
+    });
+    expect((await merchant.call("DELETE", `${PATH}/${broken.id}`)).ok).toBe(false);
+    expect((await merchant.call("DELETE", `${PATH}/${endpoint.id}`)).status).toBe(204);
+    isBroken = false;
+    await merchant.inside((object) => object.alarm());
+    const tables = await runInDurableObject(stubOf(broken.id), (_, state) =>
+      state.storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'endpoint'").toArray(),
+    );
+    expect(tables).toEqual([]);
+  });
+});
+
+it("an endpoint's object that hangs when it is deleted holds up no events of others", async () => {
+  quiet("warn", "error");
+  const [hanging, endpoint] = [await open(), await open({ url: "https://well.example/a" })];
+  vi.spyOn(WebhookEndpoint.prototype, "close").mockImplementationOnce(() => new Promise(() => {}));
+  await merchant.inside((_, sql) =>
+    sql.exec("UPDATE endpoints SET deleted_at = 1, close_pending = 1 WHERE id = ?", hanging.id),
+  );
+  const followUp = merchant.inside((object) => object.alarm());
+  await until(() => expect(WebhookEndpoint.prototype.close).toHaveBeenCalledTimes(1));
+  await post(`${PATH}/${endpoint.id}/test`);
+  await vi.waitFor(() => expect(got.map((one) => one.url)).toEqual([endpoint.url]), { interval: 50, timeout: 14_000 });
+  await followUp;
+  await until(() => expect(WebhookEndpoint.prototype.close).toHaveBeenCalledTimes(2));
+}, 30_000);
+
+it("a repeated enable or disable with its key changes nothing any more", async () => {
+  const endpoint = await open();
+  const call = (what: string, key: string) =>
+    merchant.call("POST", `${PATH}/${endpoint.id}/${what}`, { headers: { "Idempotency-Key": key } });
+  expect((await call("disable", "a")).headers.get("Idempotent-Replayed")).toBeNull();
+  expect((await call("enable", "b")).status).toBe(200);
+  const again = await call("disable", "a");
+  expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+  expect(await again.json()).toMatchObject({ status: "enabled" });
+  await call("disable", "c");
+  expect(await (await call("enable", "b")).json()).toMatchObject({ status: "disabled" });
+  expect((await call("enable", "c")).status).toBe(422);
+  expect(await eventsOf("endpoint.disabled")).toHaveLength(2);
+});
+
+it("fifty endpoints are the most, also when many are made at once", async () => {
+  for (let i = 0; i < 48; i++) await open();
+  const make = () => merchant.call("POST", PATH, { body: { url: "https://hook.example/a" } });
+  const statuses = (await Promise.all(Array.from({ length: 5 }, make))).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual([201, 201, 409, 409, 409]);
+  expect((await merchant.get<Page<EndpointView>>(`${PATH}?limit=200`)).data).toHaveLength(50);
 });

@@ -149,6 +149,7 @@ const enableEndpoint = createRoute({
     "What was to be sent meanwhile goes out at a bounded pace, in order within each subject. Enabling an enabled " +
     "endpoint changes nothing.",
   ...needs("webhooks:write"),
+  ...mayRefuse("idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, params: idOf("we"), body: optionalBody(NoFields) },
   responses: { 200: json(Endpoint, "The endpoint"), ...actOnOne },
@@ -163,6 +164,7 @@ const disableEndpoint = createRoute({
   description:
     "Events wait until the endpoint is enabled; none is lost. Disabling a disabled endpoint changes nothing.",
   ...needs("webhooks:write"),
+  ...mayRefuse("idempotency_key_reused"),
   ...keyedAction,
   request: { query: NoQuery, params: idOf("we"), body: optionalBody(NoFields) },
   responses: { 200: json(Endpoint, "The endpoint"), ...actOnOne },
@@ -271,11 +273,11 @@ export function webhookEndpointRoutes(app: App): void {
   });
 
   app.openapi(enableEndpoint, async (c) =>
-    send(c, await c.var.tenant.enableEndpoint(c.var.caller, c.req.valid("param").id), 200),
+    send(c, await c.var.tenant.enableEndpoint(c.var.caller, c.req.valid("param").id, idempotencyOf(c, {})), 200),
   );
 
   app.openapi(disableEndpoint, async (c) =>
-    send(c, await c.var.tenant.disableEndpoint(c.var.caller, c.req.valid("param").id), 200),
+    send(c, await c.var.tenant.disableEndpoint(c.var.caller, c.req.valid("param").id, idempotencyOf(c, {})), 200),
   );
 
   app.openapi(testEndpoint, async (c) => {

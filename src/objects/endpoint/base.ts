@@ -23,6 +23,7 @@ import type { SigningKey } from "../../webhooks/signature.ts";
 import { placePolicy } from "../../webhooks/target-place.ts";
 import type { EndpointState, TenantPeerApi } from "../api.ts";
 import { SecretBox } from "../secret-box.ts";
+import { soon } from "../soon.ts";
 import { steppedStorage } from "../stepped-storage.ts";
 import { commitAttempt, type Sent } from "./commit-attempt.ts";
 import { EndpointKeys } from "./keys.ts";
@@ -131,7 +132,8 @@ export abstract class EndpointBase extends DurableObject<Env> {
     try {
       const startedAt = this.clock();
       const result = await this.#attempt(endpoint, head.position, startedAt);
-      this.#commit({ position: head.position, url: endpoint.url, startedAt }, result);
+      const { url, statusAt } = endpoint;
+      this.#commit({ position: head.position, url, statusAt, startedAt }, result);
     } catch (fault) {
       this.#report(`attempt of delivery ${head.position} broke`, fault);
       this.#rest(head.position);
@@ -194,7 +196,7 @@ export abstract class EndpointBase extends DurableObject<Env> {
     let tellAgainAt: number | null = null;
     try {
       const tenant = objectOf<TenantPeerApi>("Tenant", this.env.TENANT, told.tenantId);
-      await tenant.endpointStatus(told.endpointId, this.stateOf(told));
+      await soon(tenant.endpointStatus(told.endpointId, this.stateOf(told)), this.deadlineMs);
     } catch (fault) {
       this.#report("the tenant could not be told its endpoint's state", fault);
       tellAgainAt = this.clock() + TELL_RETRY_MS;

@@ -8,12 +8,14 @@
 import { decideAfterAttempt, decideHealth } from "../../core/webhook-schedule.ts";
 import { disableEndpoint, type EndpointRow, setFailingSince } from "../../store/endpoint/config.ts";
 import type { EndpointDb } from "../../store/endpoint/database.ts";
-import { readDelivery, recordAttempt, reschedule, settle } from "../../store/endpoint/queue.ts";
+import { readDelivery, readHeads, recordAttempt, reschedule, settle } from "../../store/endpoint/queue.ts";
 import type { AttemptResult } from "../../webhooks/delivery.ts";
 
 export interface Sent {
   readonly position: number;
   readonly url: string;
+  /** As the endpoint's own stood when the request began. */
+  readonly statusAt: number;
   /** Unix ms. */
   readonly startedAt: number;
 }
@@ -38,6 +40,8 @@ export function commitAttempt(
       return;
     case "given_up":
       settle(db, row, "given_up", next.failures, now);
+      // With nothing left to send, nothing fails: the time until the next event is no failure.
+      if (readHeads(db, 1).length === 0) setFailingSince(db, null);
       return;
     case "retry":
       reschedule(db, row.position, next.failures, next.nextAt);
@@ -47,9 +51,12 @@ export function commitAttempt(
   }
 }
 
-/** Of a former target, or from before the endpoint was enabled again, an answer says nothing about now. */
+/**
+ * Of a former target, or from before the endpoint was enabled again, an answer says nothing about now. Told by what
+ * changed, not by the time: the clock may step back.
+ */
 function commitHealth(db: EndpointDb, endpoint: EndpointRow, sent: Sent, result: AttemptResult, now: number): void {
-  const isCurrent = sent.url === endpoint.url && sent.startedAt >= endpoint.statusAt;
+  const isCurrent = sent.url === endpoint.url && sent.statusAt === endpoint.statusAt;
   if (endpoint.status !== "enabled" || !isCurrent) return;
   const health = decideHealth(endpoint.failingSince, result.outcome, now);
   if (health.failingSince !== endpoint.failingSince) setFailingSince(db, health.failingSince);

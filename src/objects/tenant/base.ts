@@ -20,7 +20,7 @@ import { releaseDeleted } from "./addresses.ts";
 import { answer, authorize, type Done, RequestRates } from "./authorize.ts";
 import { handOverBackfills } from "./backfills.ts";
 import type { TenantContext } from "./context.ts";
-import { closeDeleted } from "./endpoints.ts";
+import { closeDeleted, tellTargets } from "./endpoints.ts";
 import { EventWaits } from "./event-waits.ts";
 import { handOff, hasToHandOff } from "./hand-off.ts";
 import { Turns } from "./turns.ts";
@@ -153,6 +153,7 @@ export abstract class TenantBase extends DurableObject<Env> {
       () => handOff(c),
       () => releaseDeleted(c, this.tenantId()),
       () => closeDeleted(c),
+      () => tellTargets(c, this.tenantId()),
       () => handOverBackfills(c, this.tenantId()),
     ];
     let complete = true;

@@ -27,7 +27,9 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
   }
 
   async updateEndpoint(caller: Caller, id: string, patch: Parameters<TenantApi["updateEndpoint"]>[2]) {
-    return this.serve(caller, "webhooks:write", () => endpoints.patchEndpoint(this.c, caller.tenantId, id, patch));
+    return this.serve(caller, "webhooks:write", () =>
+      endpoints.patchEndpoint(this.c, caller.tenantId, id, patch, () => this.followUpLater()),
+    );
   }
 
   async deleteEndpoint(caller: Caller, id: string) {
@@ -43,20 +45,28 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
     );
   }
 
-  async enableEndpoint(caller: Caller, id: string) {
-    return this.serve(caller, "webhooks:write", () => enableEndpoint(this.c, caller.tenantId, id));
+  async enableEndpoint(caller: Caller, id: string, idempotency: Idempotency) {
+    return this.serve(caller, "webhooks:write", async () => {
+      const done = await enableEndpoint(this.c, caller.tenantId, id, idempotency);
+      this.followUpSoon();
+      return done;
+    });
   }
 
-  async disableEndpoint(caller: Caller, id: string) {
+  async disableEndpoint(caller: Caller, id: string, idempotency: Idempotency) {
     return this.serve(caller, "webhooks:write", async () => {
-      const done = await disableEndpoint(this.c, caller.tenantId, id);
+      const done = await disableEndpoint(this.c, caller.tenantId, id, idempotency);
       this.followUpSoon();
       return done;
     });
   }
 
   async testEndpoint(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () => sends.testEndpoint(this.c, caller.tenantId, id, idempotency));
+    return this.serve(caller, "webhooks:write", () => {
+      const done = sends.testEndpoint(this.c, caller.tenantId, id, idempotency);
+      this.followUpSoon();
+      return done;
+    });
   }
 
   async replayEvents(

@@ -6,33 +6,26 @@
 import { refuse } from "../../core/refusal.ts";
 import type { DeliveryView, EventView, Page } from "../../core/views.ts";
 import { endpointById } from "../../store/tenant/endpoint-store.ts";
-import {
-  EventAppender,
-  eventById,
-  eventsAfter,
-  sequenceBefore,
-  toEventView,
-} from "../../store/tenant/event-store.ts";
+import { EventAppender, eventById, eventsAfter, sequenceBefore, toEventView } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest } from "../api.ts";
 import { type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { toQueued } from "./hand-off.ts";
 import { endpointOf } from "./peers.ts";
-import { wantedTypes } from "./wanted-events.ts";
+import { endpointSubject, isWanted, wantedTypes } from "./wanted-events.ts";
 
 const REPLAY_BATCH = 100;
 const MAX_REPLAYED_EVENTS = 10_000;
 
-/** Writes a `webhook.test` event, and hands it to this endpoint alone. */
-export async function testEndpoint(
+/** Writes a `webhook.test` event. It is handed over as every event is, after what its subject had before. */
+export function testEndpoint(
   c: TenantContext,
   tenantId: string,
   id: string,
   idempotency: Idempotency,
-): Promise<Done<EventView>> {
-  const row = endpointById(c.db, id);
-  if (row === undefined) return notFound("webhook endpoint");
+): Done<EventView> {
+  if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
   let event = use.kind === "replay" ? eventById(c.db, use.objectId) : undefined;
@@ -40,13 +33,12 @@ export async function testEndpoint(
     let written: EventView | undefined;
     c.storage.transactionSync(() => {
       const events = new EventAppender(c.db, tenantId, c.now());
-      written = events.append("webhook.test", `endpoint:${id}`, { endpoint_id: id, message: "A test event." });
+      written = events.append("webhook.test", endpointSubject(id), { endpoint_id: id, message: "A test event." });
       bindKey(c.db, idempotency, written.id);
     });
     event = written === undefined ? undefined : eventById(c.db, written.id);
   }
   if (event === undefined) throw new Error("a test event that was just written is not there");
-  await endpointOf(c.env, id).enqueue([toQueued(event, row.apiVersion)], { replay: false });
   return { ok: true, value: toEventView(event), created: use.kind === "fresh", replayed: use.kind === "replay" };
 }
 
@@ -70,8 +62,9 @@ export async function replayEvents(
   }
   const range = { from_sequence: Math.min(after + 1, bound), to_sequence: bound };
   if (use.kind === "replay") return { ok: true, value: range, replayed: true };
-  for (let i = 0; i < wanted.length; i += REPLAY_BATCH) {
-    const batch = wanted.slice(i, i + REPLAY_BATCH).map((event) => toQueued(event, row.apiVersion));
+  const own = wanted.filter((event) => isWanted(row, event));
+  for (let i = 0; i < own.length; i += REPLAY_BATCH) {
+    const batch = own.slice(i, i + REPLAY_BATCH).map((event) => toQueued(event, row.apiVersion));
     await endpointOf(c.env, id).enqueue(batch, { replay: true });
   }
   if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, String(bound));

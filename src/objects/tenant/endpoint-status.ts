@@ -6,28 +6,56 @@
 import type { EndpointView } from "../../core/views.ts";
 import { endpointById, toEndpointView, updateEndpoint } from "../../store/tenant/endpoint-store.ts";
 import { EventAppender } from "../../store/tenant/event-store.ts";
+import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import { markTold, wasTold } from "../../store/tenant/notice-store.ts";
-import type { EndpointState } from "../api.ts";
-import { type Done, notFound } from "./authorize.ts";
+import type { EndpointState, Idempotency } from "../api.ts";
+import { type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { endpointOf } from "./peers.ts";
+import { endpointSubject } from "./wanted-events.ts";
 
 /** Enabling an enabled endpoint changes nothing. What waited meanwhile goes out, in order. */
-export async function enableEndpoint(c: TenantContext, tenantId: string, id: string): Promise<Done<EndpointView>> {
-  if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
-  return heard(c, tenantId, id, await endpointOf(c.env, id).enable());
+export async function enableEndpoint(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  idempotency: Idempotency,
+): Promise<Done<EndpointView>> {
+  return once(c, tenantId, id, idempotency, async () => {
+    const { before, state } = await endpointOf(c.env, id).enable();
+    // Nothing else tells of it any more, should the endpoint not have been heard before.
+    hearEndpoint(c, tenantId, id, before);
+    return state;
+  });
 }
 
 /** Disabling a disabled endpoint changes nothing, its reason least of all. */
-export async function disableEndpoint(c: TenantContext, tenantId: string, id: string): Promise<Done<EndpointView>> {
-  if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
-  return heard(c, tenantId, id, await endpointOf(c.env, id).disable());
+export async function disableEndpoint(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  idempotency: Idempotency,
+): Promise<Done<EndpointView>> {
+  return once(c, tenantId, id, idempotency, () => endpointOf(c.env, id).disable());
 }
 
-function heard(c: TenantContext, tenantId: string, id: string, state: EndpointState): Done<EndpointView> {
-  hearEndpoint(c, tenantId, id, state);
+/** A repeat that arrives late must not undo what was done after it was first answered. */
+async function once(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  idempotency: Idempotency,
+  act: () => Promise<EndpointState>,
+): Promise<Done<EndpointView>> {
   const row = endpointById(c.db, id);
-  return row === undefined ? notFound("webhook endpoint") : { ok: true, value: toEndpointView(row) };
+  if (row === undefined) return notFound("webhook endpoint");
+  const use = useOfKey(c.db, idempotency);
+  if (use.kind === "other_request") return KEY_REUSED;
+  if (use.kind === "replay") return { ok: true, value: toEndpointView(row), replayed: true };
+  hearEndpoint(c, tenantId, id, await act());
+  if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, id);
+  const now = endpointById(c.db, id);
+  return now === undefined ? notFound("webhook endpoint") : { ok: true, value: toEndpointView(now) };
 }
 
 /** Older news than what is known change no row; that the endpoint was disabled is told all the same. */
@@ -44,7 +72,7 @@ export function hearEndpoint(c: TenantContext, tenantId: string, id: string, sta
     if (isNewer) updateEndpoint(c.db, id, news);
     if (!isUntold) return;
     const events = new EventAppender(c.db, tenantId, c.now());
-    const event = events.append("endpoint.disabled", `endpoint:${id}`, toEndpointView({ ...row, ...news }));
+    const event = events.append("endpoint.disabled", endpointSubject(id), toEndpointView({ ...row, ...news }));
     markTold(c.db, notice, "endpoint.disabled", event.id);
   });
 }

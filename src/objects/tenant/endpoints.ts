@@ -15,6 +15,7 @@ import {
   type EndpointRow,
   endpointById,
   endpointsToClose,
+  endpointsToConfigure,
   insertEndpoint,
   listEndpoints,
   toEndpointView,
@@ -23,13 +24,15 @@ import {
 import { lastSequence } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
+import { soon } from "../soon.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { hearEndpoint } from "./endpoint-status.ts";
-import { endpointOf } from "./peers.ts";
+import { ENDPOINT_DEADLINE_MS, endpointOf } from "./peers.ts";
 import { refusedTarget } from "./targets.ts";
 
 const MAX_ENDPOINTS = 50;
+const TOO_MANY = refuse("state_conflict", `A tenant has at most ${MAX_ENDPOINTS} endpoints; delete one first.`);
 
 type NewEndpoint = Parameters<TenantApi["createEndpoint"]>[1];
 type EndpointPatch = Parameters<TenantApi["updateEndpoint"]>[2];
@@ -45,9 +48,7 @@ export async function createEndpoint(
   if (use.kind === "replay") return replayed(c, use.objectId);
   const refused = await refusedTarget(c, input.url);
   if (refused !== null) return refused;
-  if (countEndpoints(c.db) >= MAX_ENDPOINTS) {
-    return refuse("state_conflict", `A tenant has at most ${MAX_ENDPOINTS} endpoints; delete one first.`);
-  }
+  if (countEndpoints(c.db) >= MAX_ENDPOINTS) return TOO_MANY;
 
   const row = {
     id: newId("we", c.random(16)),
@@ -66,6 +67,7 @@ export async function createEndpoint(
     createdAt: c.now(),
     deletedAt: null,
     closePending: 0,
+    configurePending: 0,
   };
   // The object first: a row never stands for an endpoint whose secret nobody was shown.
   const { secret, state } = await endpointOf(c.env, row.id).configure(configOf(tenantId, row));
@@ -73,6 +75,10 @@ export async function createEndpoint(
   if (meanwhile.kind !== "fresh") {
     await endpointOf(c.env, row.id).close();
     return meanwhile.kind === "other_request" ? KEY_REUSED : replayed(c, meanwhile.objectId);
+  }
+  if (countEndpoints(c.db) >= MAX_ENDPOINTS) {
+    await endpointOf(c.env, row.id).close();
+    return TOO_MANY;
   }
   const { publicKey, revision } = state;
   const made = { ...row, publicKey, revision };
@@ -90,11 +96,13 @@ function replayed(c: TenantContext, id: string): Done<EndpointView> {
   return row === undefined ? notFound("webhook endpoint") : { ok: true, value: toEndpointView(row), replayed: true };
 }
 
+/** @param committed called in the turn in which there is something to tell the endpoint's object */
 export async function patchEndpoint(
   c: TenantContext,
   tenantId: string,
   id: string,
   patch: EndpointPatch,
+  committed: () => void,
 ): Promise<Done<EndpointView>> {
   const row = endpointById(c.db, id);
   if (row === undefined) return notFound("webhook endpoint");
@@ -105,19 +113,31 @@ export async function patchEndpoint(
     if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
   }
   updateEndpoint(c.db, id, {
-    ...(patch.url === undefined ? {} : { url: patch.url }),
+    ...(patch.url === undefined ? {} : { url: patch.url, configurePending: 1 }),
     ...(patch.events === undefined ? {} : { events: patch.events === null ? null : [...patch.events] }),
     ...(patch.description === undefined ? {} : { description: patch.description }),
   });
   const now = { ...row, ...endpointById(c.db, id) };
   if (patch.url !== undefined) {
-    // One after the other, each with the target as it stands then: the last call carries what the row says.
-    await c.turns.take(`endpoint/${id}`, async () => {
-      const target = endpointById(c.db, id);
-      if (target !== undefined) await endpointOf(c.env, id).configure(configOf(tenantId, target));
-    });
+    committed();
+    await tellTarget(c, tenantId, id);
   }
   return { ok: true, value: toEndpointView(now) };
+}
+
+/** Tells the objects of endpoints whose target was changed. Called again until it went through. */
+export function tellTargets(c: TenantContext, tenantId: string): Promise<boolean> {
+  return forEach(endpointsToConfigure(c.db), (row) => tellTarget(c, tenantId, row.id));
+}
+
+/** One after the other, each with the target as it stands then: the last call carries what the row says. */
+function tellTarget(c: TenantContext, tenantId: string, id: string): Promise<void> {
+  return c.turns.take(`endpoint/${id}`, async () => {
+    const target = endpointById(c.db, id);
+    if (target === undefined) return;
+    await soon(endpointOf(c.env, id).configure(configOf(tenantId, target)), ENDPOINT_DEADLINE_MS);
+    if (endpointById(c.db, id)?.url === target.url) updateEndpoint(c.db, id, { configurePending: 0 });
+  });
 }
 
 export function oneEndpoint(c: TenantContext, id: string): Done<EndpointView> {
@@ -135,16 +155,32 @@ export function pageOfEndpoints(c: TenantContext, page: PageRequest): Done<Page<
 export async function deleteEndpoint(c: TenantContext, id: string): Promise<Done<null>> {
   if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
   updateEndpoint(c.db, id, { deletedAt: c.now(), closePending: 1 });
-  await closeDeleted(c);
+  await close(c, id);
   return { ok: true, value: null };
 }
 
 /** Tells the objects of deleted endpoints. Called again until it went through. */
-export async function closeDeleted(c: TenantContext): Promise<void> {
-  for (const row of endpointsToClose(c.db)) {
-    await endpointOf(c.env, row.id).close();
-    updateEndpoint(c.db, row.id, { closePending: 0 });
+export function closeDeleted(c: TenantContext): Promise<boolean> {
+  return forEach(endpointsToClose(c.db), (row) => close(c, row.id));
+}
+
+async function close(c: TenantContext, id: string): Promise<void> {
+  await soon(endpointOf(c.env, id).close(), ENDPOINT_DEADLINE_MS);
+  updateEndpoint(c.db, id, { closePending: 0 });
+}
+
+/** One whose object is broken holds up no other. @returns whether it went well for each */
+async function forEach(rows: readonly EndpointRow[], tell: (row: EndpointRow) => Promise<void>): Promise<boolean> {
+  let complete = true;
+  for (const row of rows) {
+    try {
+      await tell(row);
+    } catch (error) {
+      complete = false;
+      console.warn(JSON.stringify({ at: "endpoint follow-up", endpoint: row.id, error: String(error) }));
+    }
   }
+  return complete;
 }
 
 export async function rotateSecret(

@@ -4,17 +4,15 @@
  */
 
 import { renderBody } from "../../core/api-version.ts";
-import type { EventType } from "../../core/views.ts";
-import { endpointsBehind, markHanded } from "../../store/tenant/endpoint-store.ts";
+import { endpointById, endpointsBehind, markHanded } from "../../store/tenant/endpoint-store.ts";
 import { type EventRow, eventsAfter, lastSequence } from "../../store/tenant/event-store.ts";
 import type { QueuedEvent } from "../api.ts";
 import { soon } from "../soon.ts";
 import type { TenantContext } from "./context.ts";
-import { endpointOf } from "./peers.ts";
-import { wantedTypes } from "./wanted-events.ts";
+import { ENDPOINT_DEADLINE_MS, endpointOf } from "./peers.ts";
+import { isWanted } from "./wanted-events.ts";
 
 const EVENTS_PER_CALL = 100;
-const ENDPOINT_DEADLINE_MS = 10_000;
 /** Bounds one run; whatever is left goes with the next. */
 const MAX_CALLS_PER_RUN = 200;
 
@@ -39,10 +37,12 @@ export async function handOff(c: TenantContext): Promise<boolean> {
             complete = false;
             return;
           }
-          const wanted: readonly EventType[] = wantedTypes(row);
+          // As it stands now: while its object took the batch before, it may have been changed or deleted.
+          const endpoint = endpointById(c.db, row.id);
+          if (endpoint === undefined) return;
           const queued = batch
-            .filter((event) => wanted.includes(event.type))
-            .map((event) => toQueued(event, row.apiVersion));
+            .filter((event) => isWanted(endpoint, event))
+            .map((event) => toQueued(event, endpoint.apiVersion));
           if (queued.length > 0) {
             await soon(endpointOf(c.env, row.id).enqueue(queued, { replay: false }), ENDPOINT_DEADLINE_MS);
           }

@@ -24,7 +24,7 @@ export const endpoint = sqliteTable("endpoint", {
   /** Rises with each change that the tenant is told of, so that news which arrive late are known to be old. */
   revision: integer("revision").notNull().default(1),
   signature: text("signature").$type<SignatureScheme>().notNull().default("v1"),
-  /** First failed attempt on the present target after which none succeeded; null: the latest one succeeded. */
+  /** First failed attempt on the present target after which none succeeded; null: the latest one succeeded, or nothing was left to send. */
   failingSince: integer("failing_since"),
 });
 

@@ -24,6 +24,14 @@ const byId = prepared((db: TenantDb) =>
 );
 const toClose = prepared((db: TenantDb) => db.select().from(endpoints).where(eq(endpoints.closePending, 1)).prepare());
 
+const toConfigure = prepared((db: TenantDb) =>
+  db
+    .select()
+    .from(endpoints)
+    .where(and(isNull(endpoints.deletedAt), eq(endpoints.configurePending, 1)))
+    .prepare(),
+);
+
 export function endpointById(db: TenantDb, id: string): EndpointRow | undefined {
   return byId(db).get({ id });
 }
@@ -65,6 +73,10 @@ export function markHanded(db: TenantDb, id: string, sequence: number): void {
 
 export function endpointsToClose(db: TenantDb): EndpointRow[] {
   return toClose(db).all();
+}
+
+export function endpointsToConfigure(db: TenantDb): EndpointRow[] {
+  return toConfigure(db).all();
 }
 
 export function toEndpointView(row: Omit<EndpointRow, "seq">): EndpointView {

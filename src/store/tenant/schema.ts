@@ -225,6 +225,8 @@ export const endpoints = sqliteTable("endpoints", {
   deletedAt: integer("deleted_at"),
   /** 1 while the endpoint's object still has to be told of the deletion. */
   closePending: integer("close_pending").notNull().default(0),
+  /** 1 while the endpoint's object still has to be told of its present target. */
+  configurePending: integer("configure_pending").notNull().default(0),
 });
 
 export const backfills = sqliteTable("backfills", {

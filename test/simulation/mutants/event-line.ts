@@ -32,9 +32,8 @@ export const eventLine: readonly Mutant[] = [
     name: "mark-before-the-hand-off",
     breaks: ["I13"],
     file: "src/objects/tenant/hand-off.ts",
-    find: "const wanted: readonly EventType[] = wantedTypes(row);",
-    replace:
-      "markHanded(c.db, row.id, last.sequence);\n          const wanted: readonly EventType[] = wantedTypes(row);",
+    find: "const endpoint = endpointById(c.db, row.id);",
+    replace: "markHanded(c.db, row.id, last.sequence);\n          const endpoint = endpointById(c.db, row.id);",
   },
   {
     name: "enqueue-not-idempotent",

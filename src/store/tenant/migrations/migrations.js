@@ -1,6 +1,7 @@
 import m0000 from "./0000_initial.sql";
 import m0001 from "./0001_withdrawals.sql";
 import m0002 from "./0002_secrets_and_health.sql";
+import m0003 from "./0003_endpoint_targets.sql";
 import journal from "./meta/_journal.json";
 
 export default {
@@ -9,5 +10,6 @@ export default {
     m0000,
     m0001,
     m0002,
+    m0003,
   },
 };

@@ -1,0 +1,1 @@
+ALTER TABLE `endpoints` ADD `configure_pending` integer DEFAULT 0 NOT NULL;
