@@ -113,6 +113,20 @@ describe("following", () => {
     await expect(read(world, 0, 9)).rejects.toBeInstanceOf(UnexpectedAnswerError);
   });
 
+  test.each([{ status: "ok" }, { data: [{ id: "evt_1" }], next_cursor: null }, { data: [null], next_cursor: null }])(
+    "throws a typed error, and does not begin anew, when what answers is no page of events: %j",
+    async (body) => {
+      const world = scripted([page(3), json(body)]);
+      const seen: number[] = [];
+      const follow = async () => {
+        const types: SluiceEvent["type"][] = ["deposit.confirmed"];
+        for await (const { sequence } of world.sluice.events.follow({ after: 2, types })) seen.push(sequence);
+      };
+      await expect(follow()).rejects.toBeInstanceOf(UnexpectedAnswerError);
+      expect(seen).toEqual([3]);
+    },
+  );
+
   test("of some types may leave sequences out, not go back", async () => {
     const world = scripted([page(2, 5), page(5)]);
     const seen: number[] = [];

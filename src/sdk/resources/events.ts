@@ -1,6 +1,5 @@
 /** The event feed: everything that happened, oldest first, by a sequence without a gap. */
 
-import type { Page } from "../../core/views.ts";
 import type { Call } from "../call.ts";
 import { ConnectionError, RateLimitError, ServerError, SluiceError, UnexpectedAnswerError } from "../errors.ts";
 import { List } from "../pages.ts";
@@ -70,7 +69,7 @@ export class EventCalls {
       }
       for (const event of events) {
         // Without a filter the sequences are whole; what is left out here would be left out for ever.
-        if (event.sequence <= last || (types === undefined && event.sequence !== last + 1)) {
+        if (!(event.sequence > last) || (types === undefined && event.sequence !== last + 1)) {
           throw new UnexpectedAnswerError(`expected the event after sequence ${last}, got ${event.sequence}`, {
             code: "unexpected_answer",
           });
@@ -89,7 +88,7 @@ export class EventCalls {
     query: Omit<EventFilter, "after"> & { after?: number | string | undefined; wait?: number },
     options?: CallOptions,
   ) {
-    return this.#transport.call<Page<SluiceEvent>>({ method: "GET", path: "/v1/events", query: { ...query } }, options);
+    return this.#transport.page<SluiceEvent>("/v1/events", { ...query }, options);
   }
 }
 
