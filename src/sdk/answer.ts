@@ -29,14 +29,13 @@ export function answerInfo({ status, header }: Arrived, attempts: number): Answe
   };
 }
 
-/** The object of a success; undefined for an answer without a body. */
+/** The object of a success; undefined for a removal, which has no body. */
 export function parseJson(
   { status, text }: Arrived,
   { requestId, attempts }: AnswerInfo,
-  key: string | null,
-  isPage = false,
+  { key, method, isPage = false }: { key: string | null; method: string; isPage?: boolean | undefined },
 ): unknown {
-  if (status === 204 && !isPage) return undefined;
+  if (status === 204 && method === "DELETE") return undefined;
   const value = readObject(text);
   if (value !== null && (!isPage || isPageOfRows(value))) return value;
   const expected = isPage ? "a page of a list" : "a JSON object";
@@ -47,7 +46,7 @@ export function parseJson(
     attempts,
     idempotencyKey: key,
     // It answered with success, so what was asked for is most likely done.
-    outcomeUnknown: key !== null,
+    outcomeUnknown: method !== "GET",
   });
 }
 

@@ -143,7 +143,7 @@ export class Transport {
           : await this.#send(url, init, timeoutMs, options.signal);
       if (attempt.kind === "answer" && attempt.status >= 200 && attempt.status <= 299) {
         const info = answerInfo(attempt, attempts);
-        return { data: parseJson(attempt, info, key, request.isPage) as T, answer: info };
+        return { data: parseJson(attempt, info, { ...request, key }) as T, answer: info };
       }
       // The removal that was not heard of has happened: it is gone, which is what was asked for.
       if (request.method === "DELETE" && mayBeDone && attempt.kind === "answer" && isNotFound(attempt))

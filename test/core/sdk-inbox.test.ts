@@ -26,7 +26,7 @@ interface Merchant {
   fail: boolean;
 }
 
-type Make = (feed?: EventFeed, after?: number) => Merchant;
+type Make = (feed?: EventFeed) => Merchant;
 
 function merchant<Applied>(
   storage: InboxStorage<Applied>,

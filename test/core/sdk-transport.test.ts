@@ -324,6 +324,22 @@ describe("errors", () => {
     expect(redirect).toBe("manual");
   });
 
+  test("of an answer without a body, or another's page, to a change say that it may be done", async () => {
+    const { sluice } = scripted(
+      (_, index) => new Response(index === 0 ? null : "<html>", { status: index === 0 ? 204 : 200 }),
+    );
+    for (const change of [
+      () => sluice.withdrawals.create(PAYOUT, { idempotencyKey: "payout-1" }),
+      () => sluice.policies.setConfirmations("local", { default: 3, assets: {} }),
+      () => sluice.webhookEndpoints.update("we_1", {}),
+      () => sluice.addresses.delete("addr_1"),
+    ]) {
+      const failed = await failureOf(change());
+      expect(failed).toBeInstanceOf(UnexpectedAnswerError);
+      expect(failed.outcomeUnknown).toBe(true);
+    }
+  });
+
   test.each([
     { meets: [cut(), refused(422, "insufficient_funds")], unknown: false },
     { meets: [cut(), refused(409, "illegal_transition")], unknown: false },

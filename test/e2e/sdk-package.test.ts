@@ -24,9 +24,10 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function run(command: string, args: readonly string[]): string {
+function run(command: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): string {
+  const env = { ...process.env, ...more };
   try {
-    return execFileSync(command, args, { cwd: merchant, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    return execFileSync(command, args, { cwd: merchant, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
     throw new Error(`${command} ${args.join(" ")} failed:\n${stdout ?? ""}${stderr ?? String(error)}`);
@@ -248,7 +249,7 @@ describe("a merchant's program", () => {
 });
 
 describe("docs/sdk.md", () => {
-  it("has snippets that compile as they stand", () => {
+  it("has snippets that compile as they stand, and an inbox that holds any amount", () => {
     const page = readFileSync(join(PROJECT, "docs", "sdk.md"), "utf8");
     const snippets = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? "");
     expect(snippets.length).toBeGreaterThan(6);
@@ -268,6 +269,24 @@ describe("docs/sdk.md", () => {
         moduleResolution,
       });
     }
+    const keepsBooks = `
+import { DatabaseSync } from "node:sqlite";
+// The page's client registers an address as it is made.
+globalThis.fetch = async () => Response.json({ id: "addr_1" });
+const { inbox } = await import("./docs-nodenext/out/inbox.js");
+const units = (10n ** 20n).toString();
+const data = { id: "dep_1", epoch: 1, account: "customer", network: "ethereum", asset: "ETH", amount_units: units };
+const event = (type, n) => ({ id: "evt_" + n, type, sequence: n, subject: "dep_1", subject_sequence: n, data });
+for (const one of [event("deposit.confirmed", 1), event("deposit.confirmed", 1), event("deposit.reverted", 2)]) await inbox.receive(one);
+console.log(JSON.stringify(new DatabaseSync("shop.sqlite").prepare("SELECT kind, units FROM entries ORDER BY kind").all()));
+`;
+    writeFileSync(join(merchant, "keeps-books.js"), keepsBooks);
+    const units = (10n ** 20n).toString();
+    const books = run(process.execPath, ["--no-warnings", "keeps-books.js"], { SLUICE_API_KEY: "sk_test" });
+    expect(JSON.parse(books)).toEqual([
+      { kind: "deposit.confirmed", units },
+      { kind: "deposit.reverted", units },
+    ]);
   });
 });
 
