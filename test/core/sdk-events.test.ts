@@ -51,6 +51,16 @@ describe("following", () => {
     expect(Math.max(...world.waits)).toBeGreaterThanOrEqual(90_000);
   });
 
+  test.each(["999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])(
+    "waits no longer than ten minutes, whatever stands before the service asks for: Retry-After %s",
+    async (asked) => {
+      const trouble = new Response("<html>", { status: 503, headers: { "retry-after": asked } });
+      const world = feed(1, new Map([[0, trouble]]));
+      expect(await read(world, 0, 1)).toEqual([1]);
+      expect(world.waits).toEqual([600_000]);
+    },
+  );
+
   test("does not ask in a hurry when nobody holds its requests open", async () => {
     const abort = new AbortController();
     const world = scripted((_, index) => {

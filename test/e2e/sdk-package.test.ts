@@ -100,7 +100,9 @@ export const said = JSON.stringify({ version: VERSION, sent, state, rules, refus
 `;
 /** A chain of one payment in block 11, followed by way of a state that went through JSON. */
 const WATCHER = `
-import { type ChainNode, DepositWatcher, evmSource, nodeSource, type PollResult, type WatcherState } from "sluice/watcher";
+import {
+  type ChainNode, DepositWatcher, evmSource, type Interest, nodeSource, type PollResult, type Reading, type Transfer, type WatcherState,
+} from "sluice/watcher";
 
 const PAYEE = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 const network = evmSource({ urls: ["http://127.0.0.1:1/key"], network: { id: "mine", chainId: 7 } }).network;
@@ -108,7 +110,7 @@ let head = 10;
 const hash = (height: number) => "0x" + height.toString(16).padStart(64, "0");
 const block = (height: number) => ({ height, hash: hash(height + 1), parentHash: hash(height), timestamp: 1_700_000_000 + height });
 const blocks = (from: number, to: number) => Array.from({ length: Math.max(0, Math.min(to, head) - from + 1) }, (_, i) => block(from + i));
-const payment = {
+const payment: Transfer = {
   txId: hash(99), transferIndex: "value", address: PAYEE.toLowerCase(), asset: "native", amountUnits: 2n ** 70n, height: 11, blockHash: hash(12),
 };
 const node: ChainNode = {
@@ -116,7 +118,7 @@ const node: ChainNode = {
   chainId: async () => 7,
   tip: async () => ({ head: block(head), finalized: null }),
   headers: async (from, to) => blocks(from, to),
-  readBlocks: async (from, to, interest) => ({
+  readBlocks: async (from: number, to: number, interest: Interest): Promise<Reading> => ({
     blocks: blocks(from, to),
     transfers: from <= 11 && 11 <= Math.min(to, head) && interest.watched(new Set([payment.address])).size > 0 ? [payment] : [],
     stopped: null, internal: "untraced", shortTransfers: 0, unweighedTransfers: 0, irregularLogs: 0,

@@ -13,6 +13,8 @@ const LONGEST_POLL_S = 25;
 const PAGE = 200;
 /** Between two answers without an event when the service, or what stands before it, did not hold the first one open. */
 const LEAST_PAUSE_MS = 1_000;
+/** Whatever a Retry-After says: a wrong one must not stop the feed for ever, nor overflow a timer, which ends at once. */
+const LONGEST_PAUSE_MS = 10 * 60_000;
 
 export interface FollowOptions {
   /** The last sequence that you have dealt with; 0: from the first event on. */
@@ -64,7 +66,8 @@ export class EventCalls {
         if (isAborted(signal)) return;
         if (!isPassing(error)) throw error;
         failures++;
-        await this.#transport.sleep(waitBefore(failures, error.retryAfterMs, this.#transport.random()), signal);
+        const waitMs = waitBefore(failures, error.retryAfterMs, this.#transport.random());
+        await this.#transport.sleep(Math.min(waitMs, LONGEST_PAUSE_MS), signal);
         continue;
       }
       for (const event of events) {
