@@ -1,5 +1,6 @@
 /**
- * Owns: `npm run sdk:pack`, from `src/sdk` to `dist/sluice-<version>.tgz`, which is all that a merchant installs.
+ * Owns: `npm run sdk:pack`, from `src/sdk` and `src/watcher` to `dist/sluice-<version>.tgz`, which is all that a
+ * merchant installs: `sluice`, file by file, and `sluice/watcher`, one file with what it needs inside.
  *
  * The package has a manifest of its own, `src/sdk/package.json`: what the service needs to run is in the project's
  * and does not come along.
@@ -10,11 +11,12 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { build } from "vite";
 import { PROJECT, toolEnvironment, toolNode } from "./install.mjs";
 import { flattenTypes } from "./sdk-types.mjs";
 
 /** Every file of the package, and no other, is written by this. */
-export function buildSdk(folder) {
+export async function buildSdk(folder) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const built = mkdtempSync(join(tmpdir(), "sluice-sdk-"));
@@ -27,13 +29,34 @@ export function buildSdk(folder) {
       if (code.replace(/\/\*[\s\S]*?\*\//g, "").trim() !== "export {};")
         cpSync(join(built, "sdk", name), join(folder, name));
     }
-    const types = flattenTypes(join(built, "sdk", "index.d.ts"));
-    writeFileSync(join(folder, "index.d.ts"), formatted(types));
+    writeFileSync(join(folder, "index.d.ts"), formatted(flattenTypes(join(built, "sdk", "index.d.ts"))));
+    writeFileSync(join(folder, "watcher.d.ts"), formatted(flattenTypes(join(built, "watcher", "index.d.ts"))));
+    await bundle(join(PROJECT, "src", "watcher", "index.ts"), folder, "watcher.js");
   } finally {
     rmSync(built, { recursive: true, force: true });
   }
   cpSync(join(PROJECT, "src", "sdk", "package.json"), join(folder, "package.json"));
   cpSync(join(PROJECT, "docs", "sdk.md"), join(folder, "README.md"));
+  cpSync(join(PROJECT, "docs", "watcher.md"), join(folder, "watcher.md"));
+  cpSync(join(PROJECT, "node_modules", "@noble", "hashes", "LICENSE"), join(folder, "LICENSE-noble-hashes"));
+}
+
+/** The watcher's hash function comes from a package, which goes into the file: whoever installs ours installs no other. */
+async function bundle(entry, folder, name) {
+  await build({
+    root: PROJECT,
+    configFile: false,
+    logLevel: "warn",
+    ssr: { noExternal: true, target: "webworker" },
+    build: {
+      ssr: entry,
+      outDir: folder,
+      emptyOutDir: false,
+      target: "es2022",
+      minify: false,
+      rollupOptions: { output: { entryFileNames: name, codeSplitting: false } },
+    },
+  });
 }
 
 /**
@@ -70,6 +93,6 @@ function tool(path, args, input = "") {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const dist = join(PROJECT, "dist");
-  buildSdk(join(dist, "sdk"));
+  await buildSdk(join(dist, "sdk"));
   console.log(packSdk(join(dist, "sdk"), dist));
 }

@@ -1,5 +1,5 @@
 /**
- * Owns: the one `index.d.ts` of the published SDK, made of the declarations that the compiler wrote file by file.
+ * Owns: the one `.d.ts` of each entry of the published package, made of the declarations that the compiler wrote file by file.
  *
  * It has what the package exports, under the names it exports it by, and whatever these need; nothing of it is
  * imported, so that a merchant's compiler needs neither our folders nor our packages.

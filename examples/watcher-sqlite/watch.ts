@@ -80,7 +80,8 @@ const watcher = new DepositWatcher(source, addresses(), {
 for (;;) {
   let more = false;
   try {
-    watcher.add(...addresses());
+    // One by one: a call takes no hundred thousand arguments.
+    for (const address of addresses()) watcher.add(address);
     ({ more } = await watcher.poll(commit));
   } catch (error) {
     // A provider that fails is asked again. Whatever else happens ends the program: it starts from what is stored.

@@ -29,20 +29,31 @@ export function answerInfo({ status, header }: Arrived, attempts: number): Answe
   };
 }
 
-/** The object of a success; undefined for an answer without a body. */
-export function parseJson({ status, text }: Arrived, { requestId, attempts }: AnswerInfo, key: string | null): unknown {
-  if (status === 204) return undefined;
+/** The object of a success; undefined for a removal, which has no body. */
+export function parseJson(
+  { status, text }: Arrived,
+  { requestId, attempts }: AnswerInfo,
+  { key, method, isPage = false }: { key: string | null; method: string; isPage?: boolean | undefined },
+): unknown {
+  if (status === 204 && method === "DELETE") return undefined;
   const value = readObject(text);
-  if (value !== null) return value;
-  throw new UnexpectedAnswerError(`expected a JSON object with status ${status}, got ${text.length} other characters`, {
+  if (value !== null && (!isPage || isPageOfRows(value))) return value;
+  const expected = isPage ? "a page of a list" : "a JSON object";
+  throw new UnexpectedAnswerError(`expected ${expected} with status ${status}, got ${text.length} other characters`, {
     code: "unexpected_answer",
     status,
     requestId,
     attempts,
     idempotencyKey: key,
     // It answered with success, so what was asked for is most likely done.
-    outcomeUnknown: key !== null,
+    outcomeUnknown: method !== "GET",
   });
+}
+
+/** Whatever reads a list goes by its rows and its cursor: without them it would end early or never. */
+function isPageOfRows({ data, next_cursor }: Record<string, unknown>): boolean {
+  const areRows = Array.isArray(data) && data.every((row) => typeof row === "object" && row !== null);
+  return areRows && (next_cursor === null || typeof next_cursor === "string");
 }
 
 /** A problem document (RFC 9457) with the service's own fields; null: it is none. */

@@ -1,5 +1,6 @@
 /** The client: settings in, one property for each noun of the API. */
 
+import { checkedRetries, checkedTimeout } from "./bounds.ts";
 import type { AbortSignalLike, Fetch } from "./platform.ts";
 import { ApiKeyCalls, SignUpCalls, TenantCalls } from "./resources/access.ts";
 import { AddressCalls, AssetCalls, BackfillCalls, DepositCalls, NetworkCalls } from "./resources/chain.ts";
@@ -55,14 +56,14 @@ export class Sluice {
   readonly reconciliation: ReconciliationCalls;
   readonly #baseUrl: string;
 
-  /** @throws TypeError when the address or the key cannot be one. The message does not carry the key. */
+  /** @throws TypeError when the address, the key or a bound cannot be one. The message does not carry the key. */
   constructor(options: SluiceOptions) {
     this.#baseUrl = readBaseUrl(options.baseUrl);
     const transport = new Transport({
       baseUrl: this.#baseUrl,
       apiKey: readApiKey(options.apiKey),
-      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
-      maxRetries: options.maxRetries ?? MAX_RETRIES,
+      timeoutMs: checkedTimeout(options.timeoutMs ?? TIMEOUT_MS),
+      maxRetries: checkedRetries(options.maxRetries ?? MAX_RETRIES),
       userAgent: isBrowser() ? null : `sluice-js/${VERSION}`,
       // Called without a receiver: platforms refuse their own fetch on another object.
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),

@@ -126,7 +126,10 @@ export class ConnectionError extends SluiceError {}
 export class TimeoutError extends ConnectionError {}
 /** The caller's own signal ended the call. `cause`: the signal's reason. */
 export class AbortedError extends SluiceError {}
-/** What answered does not speak this API: a redirect, a proxy's page, a success that is not JSON. */
+/**
+ * What answered does not speak this API: a redirect, a proxy's page, a success that is not JSON. Of a change it
+ * leaves the outcome unknown.
+ */
 export class UnexpectedAnswerError extends SluiceError {}
 
 /** Why a webhook is refused. */

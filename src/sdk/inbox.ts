@@ -37,12 +37,20 @@ export interface InboxOptions<Applied> {
   readonly apply: (event: SluiceEvent) => Applied;
   /** `sluice.events`: fills what a webhook left out. Without it, such a webhook waits for the sender to fill it. */
   readonly feed?: EventFeed | undefined;
+  /**
+   * With a feed: the last sequence that the consumer's books had before there was an inbox; 0 when left out. Counts
+   * until the feed was read for the first time. Of what lies before it nothing is applied, whichever way it comes,
+   * and nothing is waited for.
+   */
+  readonly after?: number | undefined;
+  /** Any name, for ever: where one store takes the events of several tenants, each of which has a sequence of its own. */
+  readonly tenant?: string | undefined;
 }
 
 /** What became of an event, and what to answer whoever sent it. */
 export type Received =
   | { readonly outcome: "applied"; readonly status: 204 }
-  /** Applied before, or overtaken by a newer event of its subject: acknowledged, nothing done. */
+  /** Applied before, overtaken by a newer event of its subject, or before `after`: acknowledged, nothing done. */
   | { readonly outcome: "duplicate"; readonly status: 204 }
   /** An earlier event of its subject is missing. Nothing done: the sender keeps it and those after it. */
   | { readonly outcome: "gap"; readonly status: 503; readonly retryAfterS: number };
@@ -51,11 +59,17 @@ export class Inbox<Applied> {
   readonly #storage: InboxStorage<Applied>;
   readonly #apply: (event: SluiceEvent) => Applied;
   readonly #feed: EventFeed | null;
+  readonly #after: number;
+  readonly #tenant: string | null;
 
-  constructor({ storage, apply, feed }: InboxOptions<Applied>) {
+  /** @throws TypeError */
+  constructor({ storage, apply, feed, after = 0, tenant }: InboxOptions<Applied>) {
+    if (!Number.isSafeInteger(after) || after < 0) throw new TypeError(`expected after of 0 or more, got ${after}`);
     this.#storage = storage;
     this.#apply = apply;
     this.#feed = feed ?? null;
+    this.#after = after;
+    this.#tenant = tenant ?? null;
   }
 
   /**
@@ -75,30 +89,35 @@ export class Inbox<Applied> {
   /**
    * Applies what the feed has, up to what is newest now. Goes on where the last reading of the feed ended.
    *
-   * @param options.after where to begin the first time; 0 when left out. Of what lies before it nothing is applied,
-   *   and nothing is waited for.
+   * @throws what `apply`, the storage or the feed throws; the next reading begins with the event that was not applied
    */
-  async catchUp(options: { after?: number; signal?: AbortSignalLike } = {}): Promise<void> {
+  async catchUp(options: { signal?: AbortSignalLike | undefined } = {}): Promise<void> {
     const feed = this.#mustHaveFeed();
-    await this.#begin(options.after ?? 0);
     await this.#read(feed, null, Number.POSITIVE_INFINITY, { signal: options.signal });
   }
 
-  /** Applies what the feed has and what it will have, until the signal ends it. See `catchUp` on `after`. */
-  async follow(options: { after?: number; signal?: AbortSignalLike } = {}): Promise<void> {
+  /**
+   * Applies what the feed has and what it will have, until the signal ends it.
+   *
+   * @throws as `catchUp`
+   */
+  async follow(options: { signal?: AbortSignalLike | undefined } = {}): Promise<void> {
     const feed = this.#mustHaveFeed();
-    const after = await this.#begin(options.after ?? 0);
+    const after = await this.#begin();
     for await (const event of feed.follow({ after, signal: options.signal })) await this.#takeFromFeed(event);
   }
 
   async #take(event: SluiceEvent, isFromFeed: boolean): Promise<Received> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const before = await this.#storage.read(event.subject);
+      const subject = this.#named(markOf(event));
+      const before = await this.#storage.read(subject);
       const decision = decide(before, event);
-      if (decision === "duplicate") return { outcome: "duplicate", status: 204 };
+      // Up to where the feed was read, all is applied or lies before the beginning.
+      if (decision === "duplicate" || (!isFromFeed && event.sequence <= (await this.#position())))
+        return { outcome: "duplicate", status: 204 };
       // The feed leaves nothing out: what is missing lies before where its reader chose to begin.
       if (decision === "gap" && !isFromFeed) return { outcome: "gap", status: 503, retryAfterS: RETRY_AFTER_S };
-      const change = { subject: event.subject, before, after: markAfter(event) };
+      const change = { subject, before, after: markAfter(event) };
       if (await this.#storage.commit(change, () => this.#apply(event))) return { outcome: "applied", status: 204 };
     }
     throw new SluiceError(`event ${event.id} found its subject ${event.subject} moving ${MAX_TRIES} times`, {
@@ -109,7 +128,7 @@ export class Inbox<Applied> {
 
   /** @param upTo the last sequence that is of interest; null: to the end */
   async #read(feed: EventFeed, upTo: number | null, maxPages: number, options: CallOptions): Promise<void> {
-    const after = await this.#begin(0);
+    const after = await this.#begin();
     let pages = 0;
     for await (const { data } of feed.list({ after, limit: PAGE }, options).pages()) {
       for (const event of data) await this.#takeFromFeed(event);
@@ -125,20 +144,30 @@ export class Inbox<Applied> {
   }
 
   async #moveFeed(sequence: number): Promise<void> {
+    const subject = this.#named(FEED);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const before = await this.#storage.read(FEED);
+      const before = await this.#storage.read(subject);
       if (before !== null && before.subjectSequence >= sequence) return;
-      if (await this.#storage.commit({ subject: FEED, before, after: { subjectSequence: sequence, credits: 0 } }, null))
+      if (await this.#storage.commit({ subject, before, after: { subjectSequence: sequence, credits: 0 } }, null))
         return;
     }
   }
 
-  /** The position of the feed, which is `after` when there is none yet. */
-  async #begin(after: number): Promise<number> {
-    const mark = await this.#storage.read(FEED);
-    if (mark !== null) return mark.subjectSequence;
-    if (after > 0) await this.#moveFeed(after);
-    return after;
+  /** Stores where the feed begins, so that another `after` of a later start changes nothing. */
+  async #begin(): Promise<number> {
+    const position = await this.#position();
+    if (position > 0) await this.#moveFeed(position);
+    return position;
+  }
+
+  /** How far the feed was read. */
+  async #position(): Promise<number> {
+    const mark = await this.#storage.read(this.#named(FEED));
+    return mark?.subjectSequence ?? this.#after;
+  }
+
+  #named(subject: string): string {
+    return this.#tenant === null ? subject : `${this.#tenant}/${subject}`;
   }
 
   #mustHaveFeed(): EventFeed {
@@ -163,6 +192,11 @@ export function decide(before: Mark | null, event: SluiceEvent): "next" | "dupli
   const needed = creditsBefore(event);
   if (needed !== null) return needed === (before?.credits ?? 0) ? "next" : "gap";
   return event.type === "withdrawal.updated" ? "gap" : "next";
+}
+
+/** A test goes to one endpoint and says nothing of how that one fares, which its subject tells all the others. */
+function markOf({ type, subject }: SluiceEvent): string {
+  return type === "webhook.test" ? `${subject}#test` : subject;
 }
 
 function markAfter(event: SluiceEvent): Mark {

@@ -8,6 +8,7 @@
 
 import type { Page } from "../core/views.ts";
 import { answerInfo, parseJson, readProblem } from "./answer.ts";
+import { checkedIdempotencyKey, checkedRetries, checkedTimeout } from "./bounds.ts";
 import { type Answered, Call } from "./call.ts";
 import {
   AbortedError,
@@ -29,11 +30,12 @@ import {
   settlesEarlierAttempts,
   waitBefore,
 } from "./retry.ts";
+import { causeOf, messageOf } from "./thrown.ts";
 
 export interface CallOptions {
   /** Ends the call, its waits included, with an `AbortedError`. */
   readonly signal?: AbortSignalLike | undefined;
-  /** For one attempt, body included. */
+  /** For one attempt, body included; above 0, at most 2^31 - 1. */
   readonly timeoutMs?: number | undefined;
   /** Attempts after the first. 0: none. */
   readonly maxRetries?: number | undefined;
@@ -41,7 +43,7 @@ export interface CallOptions {
 
 export interface PostOptions extends CallOptions {
   /**
-   * 1 to 255 printable ASCII characters. Left out: one is made for this call and used for all its attempts.
+   * 1 to 255 printable ASCII characters, no blank at either end. Left out: one is made for this call and used for all its attempts.
    * Pass your own to make a repetition by a later call, or by another process, the same call.
    */
   readonly idempotencyKey?: string | undefined;
@@ -56,6 +58,8 @@ export interface Sending {
   readonly body?: object | undefined;
   /** It needs no API key: sign-up alone. */
   readonly open?: boolean;
+  /** Its answer is a page of a list. */
+  readonly isPage?: boolean;
 }
 
 export interface Settings {
@@ -100,10 +104,12 @@ export class Transport {
     return new Call(this.#answered<T>(request, options));
   }
 
+  page<T>(path: string, query: Query, options: CallOptions = {}): Call<Page<T>> {
+    return this.call<Page<T>>({ method: "GET", path, query, isPage: true }, options);
+  }
+
   list<T>(path: string, filter: Query, options: CallOptions = {}): List<T> {
-    return new List((cursor) =>
-      this.call<Page<T>>({ method: "GET", path, query: cursor === null ? filter : { ...filter, cursor } }, options),
-    );
+    return new List((cursor) => this.page<T>(path, cursor === null ? filter : { ...filter, cursor }, options));
   }
 
   /** @see Settings.sleep */
@@ -122,9 +128,9 @@ export class Transport {
 
   async #answered<T>(request: Sending, options: PostOptions): Promise<Answered<T>> {
     const { now, random, newIdempotencyKey } = this.#settings;
-    const maxRetries = options.maxRetries ?? this.#settings.maxRetries;
-    const timeoutMs = options.timeoutMs ?? this.#settings.timeoutMs;
-    const key = request.method === "POST" ? (options.idempotencyKey ?? newIdempotencyKey()) : null;
+    const maxRetries = checkedRetries(options.maxRetries ?? this.#settings.maxRetries);
+    const timeoutMs = checkedTimeout(options.timeoutMs ?? this.#settings.timeoutMs);
+    const key = request.method === "POST" ? checkedIdempotencyKey(options.idempotencyKey ?? newIdempotencyKey()) : null;
     const url = urlOf(this.#settings.baseUrl, request);
     const init = this.#init(request, key);
     // Of earlier attempts: whether one of them may have done it without our hearing of it.
@@ -137,10 +143,10 @@ export class Transport {
           : await this.#send(url, init, timeoutMs, options.signal);
       if (attempt.kind === "answer" && attempt.status >= 200 && attempt.status <= 299) {
         const info = answerInfo(attempt, attempts);
-        return { data: parseJson(attempt, info, key) as T, answer: info };
+        return { data: parseJson(attempt, info, { ...request, key }) as T, answer: info };
       }
       // The removal that was not heard of has happened: it is gone, which is what was asked for.
-      if (attempt.kind === "answer" && attempt.status === 404 && request.method === "DELETE" && mayBeDone)
+      if (request.method === "DELETE" && mayBeDone && attempt.kind === "answer" && isNotFound(attempt))
         return { data: undefined as T, answer: answerInfo(attempt, attempts) };
 
       const failed = this.#failure(attempt, request, options, { attempts, key, mayBeDone, timeoutMs, now: now() });
@@ -226,12 +232,12 @@ export class Transport {
           outcomeUnknown: changes,
         });
       case "failed":
-        return new ConnectionError(`${what} got no answer: ${this.#withoutKey(attempt.thrown)}`, {
+        return new ConnectionError(`${what} got no answer: ${messageOf(attempt.thrown, this.#settings.apiKey)}`, {
           ...common,
           code: "connection_failed",
           retryable: true,
           outcomeUnknown: changes,
-          cause: attempt.thrown,
+          cause: causeOf(attempt.thrown, this.#settings.apiKey),
         });
       case "answer":
         return this.#refusal(what, attempt, changes, at.mayBeDone, at.now, common);
@@ -247,7 +253,8 @@ export class Transport {
     common: Pick<ErrorFacts, "attempts" | "idempotencyKey">,
   ): SluiceError {
     const problem = readProblem(text);
-    const unknown = leavesOutcomeUnknown(status) || (mayBeDone && !settlesEarlierAttempts(status));
+    // What is not this API's own word may stand in the place of an answer that said it was done.
+    const unknown = problem === null || leavesOutcomeUnknown(status) || (mayBeDone && !settlesEarlierAttempts(status));
     const facts: ErrorFacts = {
       ...common,
       code: problem?.code ?? "unexpected_answer",
@@ -267,12 +274,10 @@ export class Transport {
     const Kind = errorClassOf(status);
     return new Kind(`${what} was answered with ${said}`, facts);
   }
+}
 
-  #withoutKey(thrown: unknown): string {
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
-    const { apiKey } = this.#settings;
-    return apiKey === null ? message : message.replaceAll(apiKey, "***");
-  }
+function isNotFound({ status, text }: Extract<Attempt, { kind: "answer" }>): boolean {
+  return status === 404 && readProblem(text) !== null;
 }
 
 async function receive(answered: ReturnType<Fetch>) {

@@ -14,6 +14,9 @@ export interface EvmNetwork {
   readonly nativeAsset?: { readonly symbol: string; readonly decimals: number };
 }
 
+/** The platform's own `fetch`, where one is declared: these types stand without those of Node or a browser. */
+export type PlatformFetch = typeof globalThis extends { fetch: infer Fetch } ? Fetch : never;
+
 export interface EvmSourceOptions {
   /** One or more providers, in order of preference; the order changes with how they answer. */
   readonly urls: readonly string[];
@@ -25,7 +28,8 @@ export interface EvmSourceOptions {
   readonly native?: boolean;
   /** Whether coins sent by contracts are read from traces, where a provider offers them. */
   readonly internal?: boolean;
-  readonly fetch?: typeof fetch;
+  /** In the place of the platform's own. */
+  readonly fetch?: PlatformFetch;
   /** Deadline of one HTTP request; 10 seconds unless given. */
   readonly timeoutMs?: number;
   /** Unix milliseconds. */

@@ -1,6 +1,16 @@
 /** What is exported as `sluice/watcher`. */
 
-export { ChainFault, type ChainNode } from "../chains/port.ts";
+export {
+  type BlockRef,
+  ChainFault,
+  type ChainNode,
+  type ChainTip,
+  type Interest,
+  type Reading,
+  type Stopped,
+} from "../chains/port.ts";
+export type { TokenFacts } from "../core/network.ts";
+export type { Transfer } from "../core/transfer.ts";
 export type { ConfirmationRule } from "../core/watcher.ts";
 export type { PollResult, WatchedDeposit } from "./deposit.ts";
 export { DepositWatcher, type WatchedAddress, type WatcherOptions } from "./deposit-watcher.ts";

@@ -51,6 +51,16 @@ describe("following", () => {
     expect(Math.max(...world.waits)).toBeGreaterThanOrEqual(90_000);
   });
 
+  test.each(["999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])(
+    "waits no longer than ten minutes, whatever stands before the service asks for: Retry-After %s",
+    async (asked) => {
+      const trouble = new Response("<html>", { status: 503, headers: { "retry-after": asked } });
+      const world = feed(1, new Map([[0, trouble]]));
+      expect(await read(world, 0, 1)).toEqual([1]);
+      expect(world.waits).toEqual([600_000]);
+    },
+  );
+
   test("does not ask in a hurry when nobody holds its requests open", async () => {
     const abort = new AbortController();
     const world = scripted((_, index) => {
@@ -112,6 +122,20 @@ describe("following", () => {
     const world = scripted([page(...sequences)]);
     await expect(read(world, 0, 9)).rejects.toBeInstanceOf(UnexpectedAnswerError);
   });
+
+  test.each([{ status: "ok" }, { data: [{ id: "evt_1" }], next_cursor: null }, { data: [null], next_cursor: null }])(
+    "throws a typed error, and does not begin anew, when what answers is no page of events: %j",
+    async (body) => {
+      const world = scripted([page(3), json(body)]);
+      const seen: number[] = [];
+      const follow = async () => {
+        const types: SluiceEvent["type"][] = ["deposit.confirmed"];
+        for await (const { sequence } of world.sluice.events.follow({ after: 2, types })) seen.push(sequence);
+      };
+      await expect(follow()).rejects.toBeInstanceOf(UnexpectedAnswerError);
+      expect(seen).toEqual([3]);
+    },
+  );
 
   test("of some types may leave sequences out, not go back", async () => {
     const world = scripted([page(2, 5), page(5)]);

@@ -33,11 +33,13 @@ function merchant<Applied>(
   write: (event: SluiceEvent, failing: boolean) => Applied,
   rows: () => { event: string; amount: number }[],
   feed?: EventFeed,
+  after?: number,
 ): Merchant {
   const made: Merchant = {
     inbox: new Inbox<Applied>({
       storage,
       feed,
+      after,
       apply: (event) => {
         const { fail } = made;
         made.fail = false;
@@ -51,14 +53,14 @@ function merchant<Applied>(
   return made;
 }
 
-function overSqlite(feed?: EventFeed): Merchant {
+function overSqlite(feed?: EventFeed, after?: number): Merchant {
   const db = new DatabaseSync(":memory:");
   db.exec(BOOKS);
   const write = (event: SluiceEvent, failing: boolean): void => {
     db.prepare("INSERT INTO books (event, amount) VALUES (?, ?)").run(event.id, amountOf(event));
     if (failing) throw new Error("the merchant's own fault");
   };
-  return merchant(sqliteStorage(db), write, () => rowsOf(db), feed);
+  return merchant(sqliteStorage(db), write, () => rowsOf(db), feed, after);
 }
 
 function overMemory(feed?: EventFeed): Merchant {
@@ -198,6 +200,15 @@ describe.each<[string, Make]>([
     expect(applied()).toEqual(["evt_wd_1_1", "evt_wd_1_2", "evt_wd_1_3"]);
   });
 
+  test("a test event does not take the place of what else its endpoint tells", async () => {
+    const { inbox, applied } = make();
+    const disabled = eventOf("endpoint.disabled", "endpoint:we_1", 2, {} as never);
+    const ping = eventOf("webhook.test", "endpoint:we_1", 3, {} as never);
+    // To different endpoints, so in any order.
+    for (const event of [ping, disabled, ping, disabled]) await inbox.receive(event);
+    expect(applied()).toEqual([ping.id, disabled.id]);
+  });
+
   test("an event that comes by feed and by webhook is applied once", async () => {
     const log = inOrder(confirmed, reverted, again, settled);
     const { inbox, applied, balance } = make(feedOf(log));
@@ -228,12 +239,49 @@ describe("the feed", () => {
 
   test("begun later gives what comes after, and waits for nothing before", async () => {
     const log = inOrder(withdrawalEvent(1), withdrawalEvent(2), confirmed, withdrawalEvent(3));
-    const { inbox, applied } = overSqlite(feedOf(log));
-    await inbox.catchUp({ after: 2 });
+    const { inbox, applied } = overSqlite(feedOf(log), 2);
+    await inbox.catchUp();
     expect(applied()).toEqual([confirmed.id, "evt_wd_1_3"]);
-    // `after` is for the first time only.
-    await inbox.catchUp({ after: 0 });
+    await inbox.catchUp();
     expect(applied()).toHaveLength(2);
+  });
+
+  test("begun later keeps out what lies before also when it comes by webhook, first or last", async () => {
+    const old = depositEvent("deposit.confirmed", 2, 1, "dep_old");
+    const log = inOrder(old, withdrawalEvent(1), withdrawalEvent(2), confirmed, reverted);
+    const [before, , late, credit, reversal] = log as [SluiceEvent, SluiceEvent, SluiceEvent, SluiceEvent, SluiceEvent];
+    const { inbox, applied } = overSqlite(feedOf(log), 3);
+    // The books have these already. Nothing is waited for either: the sender would keep them for days.
+    expect(await inbox.receive(before)).toMatchObject({ outcome: "duplicate" });
+    expect(await inbox.receive(late)).toMatchObject({ outcome: "duplicate" });
+    // A gap is closed from there on, not from the very beginning.
+    expect(await inbox.receive(reversal)).toMatchObject({ outcome: "applied" });
+    expect(applied()).toEqual([credit.id, reversal.id]);
+    expect(await inbox.receive(before)).toMatchObject({ outcome: "duplicate" });
+    expect(applied()).toHaveLength(2);
+  });
+
+  test("of several tenants in one store is each its own", async () => {
+    const db = new DatabaseSync(":memory:");
+    db.exec(BOOKS);
+    const of = (tenant: string, log: readonly SluiceEvent[]) =>
+      new Inbox({
+        storage: sqliteStorage(db),
+        tenant,
+        feed: feedOf(log),
+        apply: ({ id }): void => {
+          db.prepare("INSERT INTO books (event, amount) VALUES (?, 0)").run(`${tenant} ${id}`);
+        },
+      });
+    const halted = (n: number) => eventOf("network.halted", "network:local", n, {} as never);
+    await of("ten_1", inOrder(confirmed, reverted, halted(2))).catchUp();
+    const second = inOrder(depositEvent("deposit.confirmed", 1, 1, "dep_2"), halted(1));
+    await of("ten_2", second).catchUp();
+    for (const event of second) expect((await of("ten_2", second).receive(event)).outcome).toBe("duplicate");
+    expect(rowsOf(db).map(({ event }) => event)).toEqual([
+      ...[confirmed, reverted, halted(2)].map(({ id }) => `ten_1 ${id}`),
+      ...second.map(({ id }) => `ten_2 ${id}`),
+    ]);
   });
 
   test("is read on after a fault, and nothing is left out or repeated", async () => {

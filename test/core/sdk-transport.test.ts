@@ -134,6 +134,8 @@ describe("sent again", () => {
     expect(await gone.sluice.addresses.delete("addr_1")).toBeUndefined();
     const unknown = scripted([refused(404, "not_found")]);
     expect(await failureOf(unknown.sluice.addresses.delete("addr_1"))).toBeInstanceOf(NotFoundError);
+    const proxied = scripted([cut(), new Response("<html>No such host</html>", { status: 404 })]);
+    expect(await failureOf(proxied.sluice.addresses.delete("addr_1"))).toBeInstanceOf(UnexpectedAnswerError);
     const limited = scripted([refused(429, "rate_limited"), refused(404, "not_found")]);
     expect(await failureOf(limited.sluice.addresses.delete("addr_1"))).toBeInstanceOf(NotFoundError);
   });
@@ -322,6 +324,22 @@ describe("errors", () => {
     expect(redirect).toBe("manual");
   });
 
+  test("of an answer without a body, or another's page, to a change say that it may be done", async () => {
+    const { sluice } = scripted(
+      (_, index) => new Response(index === 0 ? null : "<html>", { status: index === 0 ? 204 : 200 }),
+    );
+    for (const change of [
+      () => sluice.withdrawals.create(PAYOUT, { idempotencyKey: "payout-1" }),
+      () => sluice.policies.setConfirmations("local", { default: 3, assets: {} }),
+      () => sluice.webhookEndpoints.update("we_1", {}),
+      () => sluice.addresses.delete("addr_1"),
+    ]) {
+      const failed = await failureOf(change());
+      expect(failed).toBeInstanceOf(UnexpectedAnswerError);
+      expect(failed.outcomeUnknown).toBe(true);
+    }
+  });
+
   test.each([
     { meets: [cut(), refused(422, "insufficient_funds")], unknown: false },
     { meets: [cut(), refused(409, "illegal_transition")], unknown: false },
@@ -329,9 +347,47 @@ describe("errors", () => {
     { meets: [cut(), refused(403, "forbidden")], unknown: true },
     { meets: [cut(), refused(429, "rate_limited"), refused(401, "unauthorized")], unknown: true },
     { meets: [refused(429, "rate_limited"), refused(401, "unauthorized")], unknown: false },
+    // What stands before the service knows nothing of earlier attempts, and may have kept back the answer to this one.
+    { meets: [cut(), new Response("<html>Not found</html>", { status: 404 })], unknown: true },
+    { meets: [cut(), new Response("", { status: 302 })], unknown: true },
+    { meets: [new Response("<html>Blocked</html>", { status: 403 })], unknown: true },
+    { meets: [json({ message: "Bad Request" }, 400)], unknown: true },
     { meets: [refused(503, "store_unavailable"), refused(403, "forbidden")], unknown: true },
   ])("say whether it may have been done all the same: $unknown", async ({ meets, unknown }) => {
     expect(await failureOf(pay(scripted(meets)))).toMatchObject({ outcomeUnknown: unknown, attempts: meets.length });
+  });
+});
+
+describe("what cannot be meant is refused before anything is sent", () => {
+  test.each(["выплата-1", "a\nb", " payout-1", "payout-1 ", "x".repeat(256), "", 7])(
+    "an idempotency key: %j",
+    async (key) => {
+      const world = scripted([]);
+      const options = { idempotencyKey: key as string };
+      const pays = async () => world.sluice.withdrawals.create(PAYOUT, options);
+      await expect(pays()).rejects.toThrow(TypeError);
+      await expect(pays()).rejects.toThrow("idempotencyKey");
+      await expect(world.sluice.addresses.create({ network: "local", address: "0x0" }, options)).rejects.toThrow(
+        "idempotencyKey",
+      );
+      expect(world.sent).toEqual([]);
+    },
+  );
+
+  test.each([
+    { timeoutMs: Number.POSITIVE_INFINITY },
+    { timeoutMs: Number.NaN },
+    { timeoutMs: 0 },
+    { timeoutMs: 2 ** 31 },
+    { maxRetries: Number.NaN },
+    { maxRetries: -1 },
+    { maxRetries: Number.POSITIVE_INFINITY },
+  ])("a bound: %o", async (options) => {
+    const [name = ""] = Object.keys(options);
+    expect(() => new Sluice({ apiKey: API_KEY, baseUrl: BASE, ...options })).toThrow(`expected ${name}`);
+    const world = scripted([]);
+    await expect(world.sluice.tenant.get(options)).rejects.toThrow(`expected ${name}`);
+    expect(world.sent).toEqual([]);
   });
 });
 
@@ -345,6 +401,7 @@ describe("the API key", () => {
       JSON.stringify(sluice),
       String(sluice),
       failed.message,
+      inspect(failed, { depth: 20, showHidden: true }),
     ];
     for (const text of shown) expect(text).not.toContain(API_KEY.slice(-12));
     expect(String(sluice)).toBe(`Sluice(${BASE})`);
@@ -384,6 +441,16 @@ describe("a call", () => {
 });
 
 describe("lists", () => {
+  test.each([{ status: "ok" }, { data: [] }, { data: {}, next_cursor: null }, { data: [], next_cursor: 7 }])(
+    "of which a page is none fail with a typed error: %j",
+    async (body) => {
+      const world = scripted(() => json(body));
+      expect(await failureOf(world.sluice.deposits.list().toArray(5))).toBeInstanceOf(UnexpectedAnswerError);
+      expect(await failureOf(world.sluice.deposits.list().page())).toBeInstanceOf(UnexpectedAnswerError);
+      expect(world.sent).toHaveLength(2);
+    },
+  );
+
   const pages = () => [
     json({ data: [{ id: "a" }, { id: "b" }], next_cursor: "c1" }),
     json({ data: [], next_cursor: "c2" }),

@@ -1,6 +1,7 @@
 /** What the SDK believes of a webhook: what the service signs, what the reference library signs, and nothing else. */
 
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
+import { runInNewContext } from "node:vm";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
 import { type WebhookHeaders, Webhooks, WebhookVerificationError } from "../../src/sdk/index.ts";
@@ -103,6 +104,14 @@ describe("accepted", () => {
   ])("are headers as %s", async (_, form) => {
     expect(await Webhooks.verify(BODY, form(signed([OURS])), OURS, at)).toEqual(EVENT);
   });
+
+  test.each(["new Uint8Array(bytes)", "new Uint8Array(bytes).buffer", "new DataView(new Uint8Array(bytes).buffer)"])(
+    "are bytes of another realm, such as a test runner's: %s",
+    async (made) => {
+      const body = runInNewContext(made, { bytes: [...bytes(BODY)] }) as Uint8Array;
+      expect(await Webhooks.verify(body, signed([OURS]), OURS, at)).toEqual(EVENT);
+    },
+  );
 
   test("is one of several signatures, by one of several secrets (B113)", async () => {
     const both = signed([OLD, OURS]);
@@ -240,5 +249,23 @@ describe("refused", () => {
     const error = await verified.catch((thrown: Error) => thrown);
     expect(error instanceof WebhookVerificationError ? error.reason : String(error)).toBe("invalid_secret");
     if (typeof secrets === "string" && secrets.length > 8) expect(String(error)).not.toContain(secrets.slice(6, 20));
+  });
+});
+
+describe("hostile headers", () => {
+  test.each([undefined, null])("that are none at all are refused: %s", async (none) => {
+    const headers = none as unknown as WebhookHeaders;
+    expect(await reasonOf(Webhooks.verify(BODY, headers, OURS, at))).toBe("missing_header");
+  });
+
+  test.each([
+    ["one signature of 20 MB", `v1,${"A".repeat(20_000_000)}`],
+    ["ten million blanks", `v1,AAAA${" ".repeat(10_000_000)}v1,AAAA`],
+    ["a million signatures", "v1,AAAA ".repeat(1_000_000)],
+  ])("cost no time: %s", async (_, signature) => {
+    const headers = { ...signed([OURS]), "webhook-signature": signature };
+    const began = performance.now();
+    expect(await reasonOf(Webhooks.verify(BODY, headers, OURS, at))).toBe("no_matching_signature");
+    expect(performance.now() - began).toBeLessThan(500);
   });
 });

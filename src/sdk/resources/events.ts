@@ -1,6 +1,5 @@
 /** The event feed: everything that happened, oldest first, by a sequence without a gap. */
 
-import type { Page } from "../../core/views.ts";
 import type { Call } from "../call.ts";
 import { ConnectionError, RateLimitError, ServerError, SluiceError, UnexpectedAnswerError } from "../errors.ts";
 import { List } from "../pages.ts";
@@ -14,6 +13,8 @@ const LONGEST_POLL_S = 25;
 const PAGE = 200;
 /** Between two answers without an event when the service, or what stands before it, did not hold the first one open. */
 const LEAST_PAUSE_MS = 1_000;
+/** Whatever a Retry-After says: a wrong one must not stop the feed for ever, nor overflow a timer, which ends at once. */
+const LONGEST_PAUSE_MS = 10 * 60_000;
 
 export interface FollowOptions {
   /** The last sequence that you have dealt with; 0: from the first event on. */
@@ -65,12 +66,13 @@ export class EventCalls {
         if (isAborted(signal)) return;
         if (!isPassing(error)) throw error;
         failures++;
-        await this.#transport.sleep(waitBefore(failures, error.retryAfterMs, this.#transport.random()), signal);
+        const waitMs = waitBefore(failures, error.retryAfterMs, this.#transport.random());
+        await this.#transport.sleep(Math.min(waitMs, LONGEST_PAUSE_MS), signal);
         continue;
       }
       for (const event of events) {
         // Without a filter the sequences are whole; what is left out here would be left out for ever.
-        if (event.sequence <= last || (types === undefined && event.sequence !== last + 1)) {
+        if (!(event.sequence > last) || (types === undefined && event.sequence !== last + 1)) {
           throw new UnexpectedAnswerError(`expected the event after sequence ${last}, got ${event.sequence}`, {
             code: "unexpected_answer",
           });
@@ -89,7 +91,7 @@ export class EventCalls {
     query: Omit<EventFilter, "after"> & { after?: number | string | undefined; wait?: number },
     options?: CallOptions,
   ) {
-    return this.#transport.call<Page<SluiceEvent>>({ method: "GET", path: "/v1/events", query: { ...query } }, options);
+    return this.#transport.page<SluiceEvent>("/v1/events", { ...query }, options);
   }
 }
 
