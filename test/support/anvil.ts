@@ -103,6 +103,9 @@ export async function startAnvil(args: readonly string[] = []): Promise<Anvil> {
   };
 }
 
+/** It has been seen to hang. Mining thousands of blocks takes it a minute and more. */
+const ANSWERS_WITHIN_MS = 150_000;
+
 export function chainAt(url: string): Chain {
   let id = 0;
 
@@ -111,6 +114,9 @@ export function chainAt(url: string): Chain {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: ++id, method, params }),
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+    }).catch((error: unknown) => {
+      throw new Error(`anvil at ${url} gave no answer to ${method}`, { cause: error });
     });
     const answer = (await response.json()) as { result: T; error?: { code: number; message: string } };
     if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.code} ${answer.error.message}`);
