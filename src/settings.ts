@@ -6,6 +6,7 @@
  * path and query.
  */
 
+import { toBase64 } from "./core/base64.ts";
 import type { NetworkSettings } from "./core/network.ts";
 import { networksFrom } from "./core/network-settings.ts";
 import { BUILT_IN_NETWORKS } from "./core/networks.ts";
@@ -277,7 +278,7 @@ function rootKeysFrom(value: unknown, name: string, problems: string[]): readonl
 
 /** Whether a secret given as text is these bytes, as hex or as base64. */
 function isSameSecret(bytes: Uint8Array, text: string): boolean {
-  return text.toLowerCase() === hexOf(bytes) || text === btoa(String.fromCharCode(...bytes));
+  return text.toLowerCase() === hexOf(bytes) || text === toBase64(bytes);
 }
 
 function hexOf(bytes: Uint8Array): string {

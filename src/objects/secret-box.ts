@@ -7,6 +7,7 @@
  * Derived keys are kept for as long as the instance lives and no longer.
  */
 
+import { fromBase64, toBase64 } from "../core/base64.ts";
 import type { RootKey } from "../settings.ts";
 
 /** What the ciphertext is bound to: kind, tenant, and the endpoint or the network. */
@@ -62,7 +63,7 @@ export class SecretBox {
     const bytes = new Uint8Array(NONCE_BYTES + sealed.byteLength);
     bytes.set(nonce);
     bytes.set(new Uint8Array(sealed), NONCE_BYTES);
-    return { keyVersion: root.version, text: btoa(String.fromCharCode(...bytes)) };
+    return { keyVersion: root.version, text: toBase64(bytes) };
   }
 
   /** @throws SecretFault when its root key is not among the settings, or when it was sealed for another owner */
@@ -74,7 +75,7 @@ export class SecretBox {
       throw new SecretFault(`SECRETS_KEY has no version ${keyVersion}, under which this is sealed`);
     const key = await this.#keyFor(root, owner.kind);
     try {
-      const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+      const bytes = fromBase64(text);
       const iv = bytes.subarray(0, NONCE_BYTES);
       const algorithm = { name: "AES-GCM", iv, additionalData: boundTo(owner) };
       return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, bytes.subarray(NONCE_BYTES)));

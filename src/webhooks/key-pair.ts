@@ -3,6 +3,8 @@
  * `whpk_` with the 32 bytes of each in base64. The private key never leaves the service.
  */
 
+import { fromBase64, toBase64 } from "../core/base64.ts";
+
 const PRIVATE_PREFIX = "whsk_";
 const PUBLIC_PREFIX = "whpk_";
 const SEED_BYTES = 32;
@@ -27,19 +29,11 @@ export async function mintKeyPair(seed: Uint8Array): Promise<KeyPair> {
 /** @param privateKey as `mintKeyPair` wrote it; it never gets into an error */
 export async function importPrivateKey(privateKey: string): Promise<CryptoKey> {
   if (!privateKey.startsWith(PRIVATE_PREFIX)) throw new Error(`a signing key begins with ${PRIVATE_PREFIX}`);
-  const binary = atob(privateKey.slice(PRIVATE_PREFIX.length));
-  return importSeed(
-    Uint8Array.from(binary, (sign) => sign.charCodeAt(0)),
-    false,
-  );
+  return importSeed(fromBase64(privateKey.slice(PRIVATE_PREFIX.length)), false);
 }
 
 function importSeed(seed: Uint8Array, isExtractable: boolean): Promise<CryptoKey> {
   if (seed.length !== SEED_BYTES) throw new Error(`an Ed25519 key has ${SEED_BYTES} bytes, got ${seed.length}`);
   const pkcs8 = Uint8Array.from([...PKCS8_HEAD, ...seed]);
   return crypto.subtle.importKey("pkcs8", pkcs8, { name: "Ed25519" }, isExtractable, ["sign"]);
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
 }

@@ -8,6 +8,7 @@
 import { hmac } from "@noble/hashes/hmac";
 import { sha256 } from "@noble/hashes/sha256";
 import { concatBytes, utf8ToBytes } from "@noble/hashes/utils";
+import { fromBase64, toBase64 } from "../core/base64.ts";
 
 const SECRET_PREFIX = "whsec_";
 const MIN_SECRET_BYTES = 24;
@@ -52,7 +53,7 @@ async function signatureOf(key: SigningKey, signed: Uint8Array): Promise<Uint8Ar
 /** The key inside a secret. The prefix is optional, the rest is always base64. The secret never gets into an error. */
 function secretKey(secret: string): Uint8Array {
   const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
-  const key = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  const key = fromBase64(encoded);
   assertSecretLength(key.length);
   return key;
 }
@@ -61,8 +62,4 @@ function assertSecretLength(length: number): void {
   if (length < MIN_SECRET_BYTES || length > MAX_SECRET_BYTES) {
     throw new Error(`a webhook secret has ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes, got ${length}`);
   }
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
 }

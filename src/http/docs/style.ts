@@ -2,6 +2,7 @@
 
 import { sha256 } from "@noble/hashes/sha256";
 import { utf8ToBytes } from "@noble/hashes/utils";
+import { toBase64 } from "../../core/base64.ts";
 
 /** Text on its ground has a contrast of 4.5 or more, in both (WCAG 2.2, 1.4.3). A test measures it. */
 export const COLOURS = {
@@ -86,7 +87,7 @@ main{padding:1rem 2.5rem 6rem}
 
 export const DOCS_POLICY = [
   "default-src 'none'",
-  `style-src 'sha256-${btoa(String.fromCharCode(...sha256(utf8ToBytes(STYLE))))}'`,
+  `style-src 'sha256-${toBase64(sha256(utf8ToBytes(STYLE)))}'`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

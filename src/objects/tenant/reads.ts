@@ -1,6 +1,7 @@
 /** Lists and single objects of deposits, balances, ledger entries and events. Nothing here writes. */
 
 import { parseAddress } from "../../core/address.ts";
+import { fromBase64, toBase64 } from "../../core/base64.ts";
 import type { BalanceView, DepositView, EventType, EventView, LedgerEntryView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import { type DepositQuery, type DepositRow, depositById, listDeposits } from "../../store/tenant/deposit-store.ts";
@@ -136,15 +137,12 @@ function ledgerFilter(
 
 function encodeBalanceCursor(key: BalanceKey): string {
   const bytes = new TextEncoder().encode(JSON.stringify([key.account, key.network, key.asset]));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
+  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 function decodeBalanceCursor(cursor: string): BalanceKey | null {
   try {
-    const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
+    const bytes = fromBase64(cursor.replaceAll("-", "+").replaceAll("_", "/"));
     const parts: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
     if (!Array.isArray(parts) || parts.length !== 3) return null;
     const [account, network, asset] = parts as unknown[];
