@@ -8,7 +8,7 @@
 
 import { z } from "zod";
 import { parseAddress } from "./address.ts";
-import type { NetworkFamily, NetworkSettings, TokenFacts } from "./network.ts";
+import type { BitcoinNetwork, EvmNetwork, NetworkFamily, NetworkSettings, TokenFacts } from "./network.ts";
 import { BUILT_IN_NETWORKS } from "./networks.ts";
 
 export type ParsedNetworks =
@@ -16,7 +16,7 @@ export type ParsedNetworks =
   /** Every problem, one a line. Each names the network, the key, what came and what was expected. */
   | { readonly ok: false; readonly detail: string };
 
-const FAMILIES = ["evm"] as const satisfies readonly NetworkFamily[];
+const FAMILIES = ["evm", "bitcoin"] as const satisfies readonly NetworkFamily[];
 const MAX_REORG_WINDOW = 20_000;
 const MIN_POLL_MS = 100;
 const MAX_POLL_MS = 3_600_000;
@@ -25,6 +25,14 @@ const MAX_DECIMALS = 77;
 /** One wei, in gwei. */
 const MIN_FEE_GWEI = 0.000000001;
 const MAX_FEE_GWEI = 1_000_000;
+/** Satoshi per virtual byte: the least that any node relays, and beyond every fee that was ever paid. */
+const MIN_FEE_RATE = 0.1;
+const MAX_FEE_RATE = 10_000;
+const MAX_FEE_TARGET = 1_008;
+/** Payments of one transaction: with one input for each it stays under the 100 kB that pools take. */
+const MAX_BATCH = 500;
+/** A coinbase output counts at 101 confirmations, and must still be inside the window then. */
+const MIN_BITCOIN_WINDOW = 101;
 const MAX_REPLACE_BLOCKS = 20_000;
 const REPLACE_AFTER_MS = 180_000;
 const MIN_DEADLINE_S = 10;
@@ -61,14 +69,34 @@ const OPTIONAL = {
   native: z.boolean({ error: "true or false" }).optional(),
   internal: z.boolean({ error: "true or false" }).optional(),
   tokens: z.array(TOKEN, { error: "an array of {symbol, contract, decimals}" }).optional(),
-  max_fee_gwei: feeGwei().optional(),
-  fee_model: z.enum(["eip1559", "legacy"], { error: oneOf(["eip1559", "legacy"]) }).optional(),
+  pool: z.boolean({ error: "true or false" }).optional(),
   replace_after_blocks: integer(1, MAX_REPLACE_BLOCKS).optional(),
   withdrawal_deadline_s: integer(MIN_DEADLINE_S, MAX_DEADLINE_S).optional(),
 };
-const KEYS = Object.keys({ ...PACE, ...OPTIONAL, ...IDENTITY });
+/** What a fee is, by family. */
+const EVM_FEES = {
+  max_fee_gwei: number(MIN_FEE_GWEI, MAX_FEE_GWEI).optional(),
+  fee_model: z.enum(["eip1559", "legacy"], { error: oneOf(["eip1559", "legacy"]) }).optional(),
+};
+const BITCOIN_FEES = {
+  min_fee_rate: number(MIN_FEE_RATE, MAX_FEE_RATE).optional(),
+  max_fee_rate: number(MIN_FEE_RATE, MAX_FEE_RATE).optional(),
+  fee_target_blocks: integer(1, MAX_FEE_TARGET).optional(),
+  max_batch: integer(1, MAX_BATCH).optional(),
+};
+const FEES = { ...EVM_FEES, ...BITCOIN_FEES };
+/** Keys that say something about the networks of one family alone. */
+const FAMILY_OF_KEY: Readonly<Record<string, NetworkFamily>> = {
+  chain_id: "evm",
+  internal: "evm",
+  tokens: "evm",
+  ...Object.fromEntries(Object.keys(EVM_FEES).map((key) => [key, "evm"])),
+  pool: "bitcoin",
+  ...Object.fromEntries(Object.keys(BITCOIN_FEES).map((key) => [key, "bitcoin"])),
+};
+const KEYS = Object.keys({ ...PACE, ...OPTIONAL, ...FEES, ...IDENTITY });
 
-const ADDITION = z.strictObject({ ...IDENTITY, ...PACE, ...OPTIONAL }, { error: "an object" });
+const ADDITION = z.strictObject({ ...IDENTITY, ...PACE, ...OPTIONAL, ...FEES }, { error: "an object" });
 const OVERRIDE = ADDITION.partial();
 type Override = z.output<typeof OVERRIDE>;
 
@@ -119,7 +147,12 @@ function added(id: string, value: unknown): Parsed {
   const parsed = ADDITION.safeParse(value);
   if (!parsed.success) return { ok: false, problems: problemsOf(id, value, parsed.error.issues) };
   const { family, chain_id, native_asset, confirmations, reorg_window, poll_ms, finality } = parsed.data;
-  const stated: NetworkSettings = {
+  if (family !== "evm")
+    return {
+      ok: false,
+      problems: [`${id}.family: expected "evm" for a network that is not built in, got ${shown(family)}`],
+    };
+  const stated: EvmNetwork = {
     id,
     family,
     caip2: `eip155:${chain_id}`,
@@ -135,8 +168,10 @@ function added(id: string, value: unknown): Parsed {
     // Seeing too much costs a call, seeing too little loses a payment. A node without traces is shown as such.
     native: true,
     internal: true,
+    pool: false,
     tokens: [],
     payout: {
+      kind: "nonces",
       // Above what any network we know asks in its worst hours.
       maxFeeGwei: 500,
       feeModel: "eip1559",
@@ -150,8 +185,8 @@ function added(id: string, value: unknown): Parsed {
 
 function merged(under: NetworkSettings, given: Override): Parsed {
   const { tokens, problems } = listed(under, given.tokens ?? []);
-  const network: NetworkSettings = {
-    ...under,
+  problems.push(...keysOfOthers(under, given));
+  const common = {
     confirmations: given.confirmations ?? under.confirmations,
     finality: given.finality ?? under.finality,
     minConfirmSeconds: given.min_confirm_seconds ?? under.minConfirmSeconds,
@@ -159,19 +194,69 @@ function merged(under: NetworkSettings, given: Override): Parsed {
     pollMs: given.poll_ms ?? under.pollMs,
     native: given.native ?? under.native,
     internal: given.internal ?? under.internal,
+    pool: given.pool ?? under.pool,
     tokens,
-    payout: {
-      maxFeeGwei: given.max_fee_gwei ?? under.payout.maxFeeGwei,
-      feeModel: given.fee_model ?? under.payout.feeModel,
-      replaceAfterBlocks: given.replace_after_blocks ?? under.payout.replaceAfterBlocks,
-      deadlineS: given.withdrawal_deadline_s ?? under.payout.deadlineS,
-    },
   };
+  const pace = {
+    replaceAfterBlocks: given.replace_after_blocks ?? under.payout.replaceAfterBlocks,
+    deadlineS: given.withdrawal_deadline_s ?? under.payout.deadlineS,
+  };
+  const network: NetworkSettings =
+    under.family === "evm"
+      ? { ...under, ...common, payout: noncePayout(under, given, pace) }
+      : { ...under, ...common, payout: coinPayout(under, given, pace) };
+  if (network.family === "bitcoin") problems.push(...bitcoinProblems(network));
   if (network.confirmations > network.reorgWindow) {
     const { id, confirmations, reorgWindow } = network;
     problems.push(`${id}.confirmations: expected at most reorg_window (${reorgWindow}), got ${confirmations}`);
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, network };
+}
+
+function noncePayout({ payout }: EvmNetwork, given: Override, pace: Pace): EvmNetwork["payout"] {
+  return {
+    kind: "nonces",
+    ...pace,
+    maxFeeGwei: given.max_fee_gwei ?? payout.maxFeeGwei,
+    feeModel: given.fee_model ?? payout.feeModel,
+  };
+}
+
+function coinPayout({ payout }: BitcoinNetwork, given: Override, pace: Pace): BitcoinNetwork["payout"] {
+  return {
+    kind: "coins",
+    ...pace,
+    minFeeRate: given.min_fee_rate ?? payout.minFeeRate,
+    maxFeeRate: given.max_fee_rate ?? payout.maxFeeRate,
+    feeTargetBlocks: given.fee_target_blocks ?? payout.feeTargetBlocks,
+    maxBatch: given.max_batch ?? payout.maxBatch,
+  };
+}
+
+type Pace = Pick<NetworkSettings["payout"], "replaceAfterBlocks" | "deadlineS">;
+
+function bitcoinProblems({ id, finality, reorgWindow, payout }: BitcoinNetwork): readonly string[] {
+  const problems: string[] = [];
+  if (finality !== "depth")
+    problems.push(`${id}.finality: expected "depth", as Bitcoin has no tag, got ${shown(finality)}`);
+  if (reorgWindow < MIN_BITCOIN_WINDOW) {
+    const why = "a coinbase output waits for so many blocks";
+    problems.push(`${id}.reorg_window: expected ${MIN_BITCOIN_WINDOW} at least (${why}), got ${reorgWindow}`);
+  }
+  if (payout.minFeeRate > payout.maxFeeRate) {
+    problems.push(`${id}.min_fee_rate: expected at most max_fee_rate (${payout.maxFeeRate}), got ${payout.minFeeRate}`);
+  }
+  return problems;
+}
+
+/** A key that does nothing here would be believed to do something. */
+function keysOfOthers({ id, family }: NetworkSettings, given: Override): readonly string[] {
+  return Object.keys(given).flatMap((key) => {
+    const other = FAMILY_OF_KEY[key];
+    return other === undefined || other === family
+      ? []
+      : [`${id}.${key}: only networks of the ${other} family have it`];
+  });
 }
 
 /** The network's tokens with the given ones behind them. */
@@ -186,7 +271,7 @@ function listed(
   const symbols = new Set([under.nativeAsset, ...tokens].map((asset) => asset.symbol.toLowerCase()));
   for (const [i, { symbol, contract: text, decimals }] of given.entries()) {
     const where = `${under.id}.tokens.${i}`;
-    const contract = parseAddress(under.family, text);
+    const contract = parseAddress(under, text);
     if (!contract.ok) {
       problems.push(`${where}.contract: expected an address of this network, got ${shown(text)} (${contract.reason})`);
       continue;
@@ -204,7 +289,7 @@ function listed(
 function movedIdentity(built: NetworkSettings, given: Override): readonly string[] {
   const pairs = [
     ["family", built.family, given.family],
-    ["chain_id", built.chainId, given.chain_id],
+    ["chain_id", built.family === "evm" ? built.chainId : undefined, given.chain_id],
     ["native_asset.symbol", built.nativeAsset.symbol, given.native_asset?.symbol],
     ["native_asset.decimals", built.nativeAsset.decimals, given.native_asset?.decimals],
   ] as const;
@@ -217,7 +302,10 @@ function movedIdentity(built: NetworkSettings, given: Override): readonly string
 function sharedChains(networks: ReadonlyMap<string, NetworkSettings>): readonly string[] {
   const firstId = new Map<string, string>();
   const problems: string[] = [];
-  for (const { id, chainId, caip2 } of networks.values()) {
+  for (const network of networks.values()) {
+    // Only EVM networks can be added.
+    if (network.family !== "evm") continue;
+    const { id, chainId, caip2 } = network;
     const first = firstId.get(caip2);
     if (first === undefined) firstId.set(caip2, id);
     else if (!SHARED_CHAIN_IDS.has(chainId)) problems.push(`${id}.chain_id: ${chainId} is already network ${first}`);
@@ -279,9 +367,9 @@ function integer(least: number, most: number) {
   return z.int({ error }).min(least, { error }).max(most, { error });
 }
 
-function feeGwei() {
-  const error = `a number from ${MIN_FEE_GWEI.toFixed(9)} to ${MAX_FEE_GWEI}`;
-  return z.number({ error }).min(MIN_FEE_GWEI, { error }).max(MAX_FEE_GWEI, { error });
+function number(least: number, most: number) {
+  const error = `a number from ${least < 1e-6 ? least.toFixed(9) : least} to ${most}`;
+  return z.number({ error }).min(least, { error }).max(most, { error });
 }
 
 function oneOf(values: readonly string[]): string {

@@ -3,19 +3,18 @@
  * There is no default across networks: each one carries its own numbers.
  */
 
-export type NetworkFamily = "evm";
-
 /** `depth`: a number of blocks, the block itself being the first. `tag`: the chain's own finalized tag. */
 export type Finality = "depth" | "tag";
 
-export interface NetworkSettings {
+export type NetworkSettings = EvmNetwork | BitcoinNetwork;
+export type NetworkFamily = NetworkSettings["family"];
+
+interface NetworkBase {
   /** Our id, as merchants write it: `ethereum`, `local`. */
   readonly id: string;
-  readonly family: NetworkFamily;
-  /** CAIP-2, e.g. `eip155:1`. */
+  /** CAIP-2, e.g. `eip155:1`. What a node shows of itself is compared with it. */
   readonly caip2: string;
-  readonly chainId: number;
-  readonly nativeAsset: { readonly symbol: string; readonly decimals: number };
+  readonly nativeAsset: NativeAsset;
   /** Depth at which a payment counts under `finality: "depth"`; the block itself is the first. */
   readonly confirmations: number;
   readonly finality: Finality;
@@ -31,21 +30,72 @@ export interface NetworkSettings {
   readonly native: boolean;
   /** Whether coins sent by contracts are read from traces, where the node offers them. */
   readonly internal: boolean;
+  /** Whether payments that wait to be mined are told as pending, from what a node's pool holds. */
+  readonly pool: boolean;
   /** Tokens every tenant may receive here, addresses canonical. */
   readonly tokens: readonly TokenFacts[];
-  readonly payout: PayoutSettings;
 }
 
-/** How withdrawals are paid out on a network. */
-export interface PayoutSettings {
+export interface EvmNetwork extends NetworkBase {
+  readonly family: "evm";
+  /** EIP-155. */
+  readonly chainId: number;
+  readonly payout: NoncePayout;
+}
+
+export interface BitcoinNetwork extends NetworkBase {
+  readonly family: "bitcoin";
+  readonly addresses: BitcoinAddressForm;
+  readonly payout: CoinPayout;
+}
+
+export interface NativeAsset {
+  readonly symbol: string;
+  readonly decimals: number;
+}
+
+/** How a Bitcoin chain spells its addresses and extended keys. */
+export interface BitcoinAddressForm {
+  /** Human-readable part of segwit addresses (BIP-173, BIP-350). */
+  readonly bech32: string;
+  /** Version bytes of base58check addresses. */
+  readonly pubKeyHash: number;
+  readonly scriptHash: number;
+  /** Coin type in derivation paths (SLIP-44): 0 on the main chain, 1 on every test chain. */
+  readonly coinType: number;
+}
+
+/** How withdrawals are paid out where a wallet counts its transactions: one nonce carries one of them. */
+export interface NoncePayout extends PayoutPace {
+  readonly kind: "nonces";
   /** Highest fee per gas that is ever signed, in gwei (10^9 wei). Whole or fractional, above zero. */
   readonly maxFeeGwei: number;
   /** `eip1559`: base fee and tip. `legacy`: one gas price. */
   readonly feeModel: "eip1559" | "legacy";
+}
+
+/** How withdrawals are paid out where a wallet is a set of coins: an input is spent by one transaction. */
+export interface CoinPayout extends PayoutPace {
+  readonly kind: "coins";
+  /** Lowest and highest fee rate that is ever signed, satoshi per virtual byte. Whole or fractional. */
+  readonly minFeeRate: number;
+  readonly maxFeeRate: number;
+  /** Within how many blocks a first attempt should be mined: what the node's estimate is asked for. */
+  readonly feeTargetBlocks: number;
+  /** Withdrawals that share one transaction at most. */
+  readonly maxBatch: number;
+}
+
+interface PayoutPace {
   /** An attempt that is not mined after so many blocks is replaced with a higher fee. */
   readonly replaceAfterBlocks: number;
-  /** Seconds from the nonce's allocation after which a withdrawal that is not mined asks for a person. */
+  /** Seconds from the nonce's allocation, or the choice of coins, after which a withdrawal that is not mined asks for a person. */
   readonly deadlineS: number;
+}
+
+/** The coin's number in SLIP-44, as CAIP-19 names it. */
+export function slip44Of(network: NetworkSettings): number {
+  return network.family === "evm" ? 60 : network.addresses.coinType;
 }
 
 export interface TokenFacts {

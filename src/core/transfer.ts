@@ -14,7 +14,7 @@ export interface TransferKey {
   readonly txId: string;
   /**
    * EVM: `log:<n>`, n counting inside the receipt (never inside the block), `value` for the
-   * transaction's own value, `call:<path>` for an internal call, the path being child positions.
+   * transaction's own value, `call:<path>` for an internal call, the path being child positions. Bitcoin: `out:<vout>`.
    */
   readonly transferIndex: string;
 }
@@ -28,6 +28,8 @@ export interface Transfer extends TransferKey {
   readonly amountUnits: bigint;
   readonly height: number;
   readonly blockHash: string;
+  /** Depth below which the chain itself keeps it from being spent, whatever anybody's policy says; left out: 1. */
+  readonly leastDepth?: number;
 }
 
 /** One string for one key, for maps and sets inside a process; never stored. */

@@ -6,10 +6,10 @@
 import { ChainNodes } from "../chains/nodes.ts";
 import type { ChainNode } from "../chains/port.ts";
 import type { NodeOutcome } from "../core/health.ts";
-import type { NetworkSettings } from "../core/network.ts";
+import type { EvmNetwork } from "../core/network.ts";
 
 export type SourceNetwork = Pick<
-  NetworkSettings,
+  EvmNetwork,
   "id" | "family" | "chainId" | "nativeAsset" | "native" | "internal" | "tokens"
 >;
 
@@ -23,13 +23,13 @@ export interface DepositSource {
   now(): number;
 }
 
-/** A source over providers of your own. Each must show the network's chain id before anything it says is used. */
+/** A source over providers of your own. Each must show that it serves the network's chain before anything it says is used. */
 export function nodeSource(
   network: SourceNetwork,
   nodes: readonly ChainNode[],
   now: () => number = () => Date.now(),
 ): DepositSource {
-  const ranked = new ChainNodes(network, nodes);
+  const ranked = new ChainNodes({ ...network, caip2: `eip155:${network.chainId}` }, nodes);
   return {
     network,
     candidates: () => ranked.candidates(now()),

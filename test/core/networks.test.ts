@@ -136,8 +136,7 @@ describe("built-in networks", () => {
       const contracts = built.tokens.map(({ contract }) => contract);
       expect(new Set(symbols).size).toBe(symbols.length);
       expect(new Set(contracts).size).toBe(contracts.length);
-      for (const contract of contracts)
-        expect(parseAddress(built.family, contract)).toEqual({ ok: true, address: contract });
+      for (const contract of contracts) expect(parseAddress(built, contract)).toEqual({ ok: true, address: contract });
     });
   });
 
@@ -195,7 +194,7 @@ describe("built-in networks", () => {
       expect(first && second, `${id} ${symbol} needs two sources`).toBeTruthy();
       expect(first, `${id} ${symbol} has one source twice`).not.toBe(second);
       // parseAddress refuses mixed case with a wrong checksum, so this checks the spelling as well.
-      const parsed = parseAddress("evm", (contract ?? "").slice(1, -1));
+      const parsed = parseAddress({ family: "evm" }, (contract ?? "").slice(1, -1));
       return [id, symbol, parsed.ok ? parsed.address : parsed.reason, Number(decimals)];
     });
     const built = BUILT_IN_NETWORKS.flatMap(({ id, tokens }) =>

@@ -14,7 +14,7 @@ const HANDS_FETCH_ON = new Set([
   "src/objects/endpoint/base.ts",
   "src/objects/tenant/targets.ts",
   "src/objects/tenant/withdrawals/signing.ts",
-  "src/chains/evm/http-exchange.ts",
+  "src/chains/rpc/http-exchange.ts",
   "src/watcher/evm-source.ts",
 ]);
 /** Bindings whose calls are steps: D1 by `withDeadline`, objects by `objectOf`, the limiter where it is called. */

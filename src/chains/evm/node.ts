@@ -14,15 +14,15 @@ import {
   MAX_BLOCKS_PER_READ,
   type Reading,
 } from "../port.ts";
+import { RpcClient } from "../rpc/client.ts";
+import type { ProviderSettings } from "../rpc/http-exchange.ts";
 import { lacksTraces, type NodeAccess, newAccess } from "./access.ts";
 import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
-import type { ProviderSettings } from "./http-exchange.ts";
 import { MalformedAnswer, parseObject, parseQuantity } from "./parse.ts";
 import { readBlocks } from "./read-blocks.ts";
 import { readRange } from "./read-range.ts";
 import { parseRef } from "./records.ts";
-import { RpcClient } from "./rpc.ts";
 import { readToken } from "./token.ts";
 
 export class EvmNode implements ChainNode {
@@ -84,11 +84,11 @@ export class EvmNode implements ChainNode {
     return this.#guarded(() => readToken(this.#access.rpc, contract));
   }
 
-  chainId(): Promise<number> {
+  chain(): Promise<string> {
     return this.#guarded(async () => {
       const answer = await this.#access.rpc.call("eth_chainId", []);
       if (!answer.ok) throw this.#access.rpc.fault("chain id", answer.failure);
-      return parseQuantity(answer.result, "chain id");
+      return `eip155:${parseQuantity(answer.result, "chain id")}`;
     });
   }
 

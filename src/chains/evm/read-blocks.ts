@@ -3,6 +3,7 @@
  */
 
 import type { Interest, Reading } from "../port.ts";
+import { bothOf } from "../rpc/parallel.ts";
 import type { NodeAccess } from "./access.ts";
 import { weighBlocks } from "./arrivals.ts";
 import { evidenceOf, keepListed } from "./block-evidence.ts";
@@ -10,7 +11,6 @@ import { bloomMayHoldTransfer, EMPTY_BLOOM } from "./bloom.ts";
 import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
 import { readInternal } from "./internal.ts";
-import { bothOf } from "./parallel.ts";
 import { provenReceipts } from "./receipts.ts";
 import type { Block } from "./records.ts";
 import { readingOf, settle } from "./settle.ts";

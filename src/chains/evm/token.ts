@@ -1,9 +1,9 @@
 /** What a token contract says about itself (EIP-20), read as text that a stranger wrote. */
 
 import type { TokenFacts } from "../../core/network.ts";
+import type { RpcAnswer, RpcClient } from "../rpc/client.ts";
+import { isExecutionFailure } from "../rpc/rpc-failure.ts";
 import { parseData } from "./parse.ts";
-import type { RpcAnswer, RpcClient } from "./rpc.ts";
-import { isExecutionFailure } from "./rpc-failure.ts";
 
 /** symbol() and decimals() */
 const SYMBOL = "0x95d89b41";

@@ -4,8 +4,9 @@
  * them leaves a claim that the next try completes.
  */
 
-import { parseAddress } from "../../core/address.ts";
+import { type AddressRules, addressProblem, parseAddress } from "../../core/address.ts";
 import { newId } from "../../core/ids.ts";
+import type { BadAddress } from "../../core/parsed-address.ts";
 import { type Refusal, refuse } from "../../core/refusal.ts";
 import type { AddressView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
@@ -41,8 +42,8 @@ export async function createAddress(
 ): Promise<Done<AddressView>> {
   const network = c.settings.networks.get(input.network)?.settings;
   if (network === undefined) return unknownNetwork(input.network);
-  const parsed = parseAddress(network.family, input.address);
-  if (!parsed.ok) return invalidAddress(network.family, parsed.reason);
+  const parsed = parseAddress(network, input.address);
+  if (!parsed.ok) return invalidAddress(network, parsed.reason);
   const place = { network: network.id, address: parsed.address };
   return inTurn(c, place, () => takeAddress(c, tenantId, place, input, idempotency));
 }
@@ -221,10 +222,7 @@ export function unknownNetwork(id: string): { ok: false; refusal: Refusal } {
   });
 }
 
-function invalidAddress(family: string, reason: "malformed" | "bad_checksum"): { ok: false; refusal: Refusal } {
-  const message =
-    reason === "malformed"
-      ? `not an address of the ${family} family`
-      : "the checksum does not match; copy the address again, or send it in lower case";
+function invalidAddress(rules: AddressRules, reason: BadAddress): { ok: false; refusal: Refusal } {
+  const message = addressProblem(rules, reason);
   return refuse("invalid_address", `The address is refused: ${message}.`, { errors: [{ path: "address", message }] });
 }

@@ -117,14 +117,17 @@ function queryOf(c: TenantContext, filter: DepositFilter): DepositQuery {
     // Hashes are kept in lower case, however they are written.
     ...(txId === undefined ? {} : { tx_id: txId.toLowerCase() }),
     ...(asset === undefined ? {} : { assets: assetsNamed(c, asset, filter.network) }),
-    ...(address === undefined ? {} : { address: canonical(address) }),
+    ...(address === undefined ? {} : { address: canonical(c, address) }),
   };
 }
 
 /** Any spelling finds its address; one that is no address finds nothing. */
-function canonical(address: string): string {
-  const parsed = parseAddress("evm", address);
-  return parsed.ok ? parsed.address : address;
+function canonical(c: TenantContext, address: string): string {
+  for (const network of c.settings.knownNetworks.values()) {
+    const parsed = parseAddress(network, address);
+    if (parsed.ok) return parsed.address;
+  }
+  return address;
 }
 
 function ledgerFilter(

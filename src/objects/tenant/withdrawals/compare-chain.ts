@@ -189,7 +189,7 @@ function intentOf(c: TenantContext, slot: SlotRow, attempt: AttemptRow): Intent 
   const network = c.settings.knownNetworks.get(slot.network);
   const row = slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
   const call = attempt.kind === "burn" ? burnCall(sender) : row && callOf({ sender }, row);
-  if (network === undefined || call === undefined) return null;
+  if (network?.family !== "evm" || call === undefined) return null;
   const most = BigInt(attempt.mostPerGas);
   return {
     ...call,

@@ -4,7 +4,7 @@ import { gasLimitFor, transferCall } from "../../../chains/evm/intent.ts";
 import type { Call, GasEstimate, PayoutNode, Signer } from "../../../chains/payout.ts";
 import { larger, unitsFromText } from "../../../core/amount.ts";
 import { capFor, type FeeQuote, perGasNow } from "../../../core/fees.ts";
-import type { NetworkSettings } from "../../../core/network.ts";
+import type { EvmNetwork } from "../../../core/network.ts";
 import { type AgreedLook, agree, quorumOf } from "../../../core/wallet-look.ts";
 import { attemptsOf, openSlots, type SlotRow } from "../../../store/tenant/slot-store.ts";
 import { changeWallet, insertWallet, type WalletRow, walletRow } from "../../../store/tenant/wallet-store.ts";
@@ -21,7 +21,7 @@ const MAX_HASHES = 90;
 export interface Payer {
   readonly c: TenantContext;
   readonly tenantId: string;
-  readonly network: NetworkSettings;
+  readonly network: EvmNetwork;
   readonly sender: string;
   /** Null: this wallet is no longer the one in use. What it sent is followed, and nothing new is signed. */
   readonly signer: Signer | null;
@@ -31,7 +31,7 @@ export interface Payer {
 /** Null when the network is switched off. */
 export function payerOf(c: TenantContext, tenantId: string, networkId: string, sender?: string): Payer | null {
   const network = c.settings.networks.get(networkId)?.settings;
-  if (network === undefined) return null;
+  if (network?.family !== "evm") return null;
   const current = walletAddress(c, tenantId, networkId);
   const signer = sender === undefined || sender === current ? signerOf(c, tenantId, networkId) : null;
   return { c, tenantId, network, sender: sender ?? current, signer, nodes: payoutNodes(c, networkId) };

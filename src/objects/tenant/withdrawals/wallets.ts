@@ -3,9 +3,9 @@
 import { burnCall } from "../../../chains/evm/intent.ts";
 import { readSigned } from "../../../chains/evm/signed-transaction.ts";
 import { type Intent, SignerFault } from "../../../chains/payout.ts";
-import { parseAddress } from "../../../core/address.ts";
+import { addressProblem, parseAddress } from "../../../core/address.ts";
 import { formatAmount } from "../../../core/amount.ts";
-import type { NetworkSettings } from "../../../core/network.ts";
+import type { EvmNetwork } from "../../../core/network.ts";
 import { type Outcome, refuse } from "../../../core/refusal.ts";
 import { NATIVE } from "../../../core/transfer.ts";
 import type { Page, WalletView } from "../../../core/views.ts";
@@ -50,7 +50,7 @@ export function chooseSigner(
 ): Promise<Done<WalletView>> {
   return c.turns.take(`wallet/${network}`, async () => {
     const settings = c.settings.networks.get(network)?.settings;
-    if (settings === undefined) return unknownNetwork(network);
+    if (settings?.family !== "evm") return unknownNetwork(network);
     const row = choice.type === "derived" ? null : await provenSigner(c, tenantId, settings, choice);
     if (row !== null && !row.ok) return row;
     const next = row === null ? derivedSigner(c, tenantId, network).address : row.value.address;
@@ -73,15 +73,15 @@ export function chooseSigner(
 async function provenSigner(
   c: TenantContext,
   tenantId: string,
-  network: NetworkSettings,
+  network: EvmNetwork,
   { url, address: text, token }: Extract<SignerChoice, { type: "remote" }>,
 ): Promise<Outcome<SignerRow>> {
   const no = (path: string, message: string) =>
     refuse("invalid_fields", `The signer's ${path} is refused.`, { errors: [{ path, message }] });
   const target = checkTarget(url, { allowLocal: c.settings.allowLocalWebhooks });
   if (!target.ok) return no("url", target.detail);
-  const parsed = parseAddress(network.family, text);
-  if (!parsed.ok) return no("address", `not an address of the ${network.family} family`);
+  const parsed = parseAddress(network, text);
+  if (!parsed.ok) return no("address", addressProblem(network, parsed.reason));
   const { address } = parsed;
   const intent: Intent = {
     ...burnCall(address),

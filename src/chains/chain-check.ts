@@ -1,20 +1,20 @@
 /**
- * Whether a node serves the chain it is configured for. Nothing it says is used before it has shown the right
- * chain id; one that serves another chain is never asked again.
+ * Whether a node serves the chain it is configured for. Nothing it says is used before it has shown which chain
+ * it serves; one that serves another chain is never asked again.
  */
 
 import type { NetworkSettings } from "../core/network.ts";
 import { ChainFault } from "./port.ts";
 
-export class ChainIdCheck {
-  readonly #network: Pick<NetworkSettings, "id" | "chainId">;
+export class ChainCheck {
+  readonly #network: Pick<NetworkSettings, "id" | "caip2">;
   readonly #node: string;
-  readonly #ask: () => Promise<number>;
+  readonly #ask: () => Promise<string>;
   #check: Promise<void> | null = null;
   #refusal: string | null = null;
 
-  /** @param ask the chain id as the node reports it */
-  constructor(network: Pick<NetworkSettings, "id" | "chainId">, node: string, ask: () => Promise<number>) {
+  /** @param ask the chain that the node shows, as CAIP-2 names it */
+  constructor(network: Pick<NetworkSettings, "id" | "caip2">, node: string, ask: () => Promise<string>) {
     this.#network = network;
     this.#node = node;
     this.#ask = ask;
@@ -40,9 +40,9 @@ export class ChainIdCheck {
 
   async #compare(): Promise<void> {
     const reported = await this.#ask();
-    const { id, chainId } = this.#network;
-    if (reported === chainId) return;
-    this.#refusal = `node ${this.#node} serves chain id ${reported}, network ${id} is chain id ${chainId}`;
+    const { id, caip2 } = this.#network;
+    if (reported === caip2) return;
+    this.#refusal = `node ${this.#node} serves ${reported}, network ${id} is ${caip2}`;
     throw new ChainFault(this.#refusal, false, this.#node);
   }
 }
