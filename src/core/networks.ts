@@ -1,10 +1,6 @@
 /**
  * The networks that are built in, each with its own numbers and a reason beside every number. Where a
- * token's address and decimals were read is in docs/networks.md: two independent sources for each.
- *
- * - `pool`: off where a pool is too large to be read by everybody.
- * - `payout.minFeeRate`, `maxFeeRate`: as `maxFeeGwei`, in satoshi per virtual byte.
- *
+ * token's address and decimals were read is in docs/networks.md: two independent sources for each. *
  * Kept by a test: confirmations <= reorgWindow, addresses canonical, one chain under one id.
  *
  * How the numbers are chosen:
@@ -19,8 +15,10 @@
  * - `pollMs`: every few blocks, so that one poll reads at most half of what one reading may hold.
  * - `internal`: on where tracing every block is affordable. Elsewhere `GET /v1/networks` says `off`, and an
  *   operator whose provider includes traces turns it on.
+ * - `pool`: off where a pool is too large to be read by everybody.
  * - `payout.maxFeeGwei`: above what the network asked in its worst hours, far below what a slip of a digit or a
  *   lying provider would ask. A payment that needs more waits.
+ * - `payout.minFeeRate`, `maxFeeRate`: the floor that nodes relay from, and the same cap in satoshi per virtual byte.
  * - `payout.replaceAfterBlocks`: one and a half to three minutes: a fee that was right is mined long before.
  * - `payout.deadlineS`: an hour. Replacements had twenty chances by then; a person should look.
  */
@@ -323,7 +321,7 @@ const bitcoin: BitcoinNetwork = {
   addresses: { bech32: "bc", pubKeyHash: 0x00, scriptHash: 0x05, coinType: 0 },
   payout: {
     kind: "coins",
-    // What nodes relay at all, doubled where it is cheap to be sure: Core's default floor is 1 sat/vB.
+    // Core's default floor for relaying until version 30, and still that of most nodes.
     minFeeRate: 1,
     // The worst hours (May 2023, April 2024) asked some hundreds; a payment can wait.
     maxFeeRate: 500,
