@@ -479,7 +479,7 @@ describe("NETWORKS", () => {
     [{ fee_target_blocks: 0 }, "bitcoin.fee_target_blocks: expected an integer from 1 to 1008, got 0"],
     [{ max_batch: 501 }, "bitcoin.max_batch: expected an integer from 1 to 500, got 501"],
     [{ pool: "yes" }, 'bitcoin.pool: expected true or false, got "yes"'],
-    [{ chain_id: 1 }, "bitcoin.chain_id: a built-in network keeps nothing, got 1"],
+    [{ chain_id: 1 }, "bitcoin.chain_id: only networks of the evm family have it"],
     [{ family: "evm" }, 'bitcoin.family: a built-in network keeps "bitcoin", got "evm"'],
     [
       { native_asset: { symbol: "XBT", decimals: 8 } },
