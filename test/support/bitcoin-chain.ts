@@ -98,8 +98,9 @@ export class BitcoinChain {
   }
 
   /** A chain of so many blocks: every fifth pays the faucet's P2PKH script, the others its P2WPKH script. */
-  static grown(blocks = 110): BitcoinChain {
+  static grown(blocks = 110, { time }: { time?: (height: number) => number } = {}): BitcoinChain {
     const chain = new BitcoinChain();
+    if (time !== undefined) chain.time = time;
     for (let height = 1; height <= blocks; height++)
       chain.mine(1, { coinbaseTo: height % 5 === 0 ? FAUCET.legacyScript : FAUCET.script });
     return chain;

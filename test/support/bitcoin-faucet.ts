@@ -4,7 +4,7 @@ import { sha256 } from "@noble/hashes/sha256";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils";
 import { p2pkh, p2tr, p2wpkh, Transaction } from "@scure/btc-signer";
 import { pubECDSA, pubSchnorr } from "@scure/btc-signer/utils";
-import { type BitcoinTx, type OutPoint, parseTx, REGTEST, type TxOutput } from "./bitcoin-tx.ts";
+import { type BitcoinTx, buildTx, type OutPoint, push, REGTEST, type TxOutput } from "./bitcoin-tx.ts";
 
 const RBF = 0xfffffffd;
 
@@ -69,7 +69,20 @@ export function signTx({ inputs, outputs, lockTime = 0, version = 2 }: Spend): B
     });
   }
   for (const { script, amount } of outputs) tx.addOutput({ script: hexToBytes(script), amount });
-  for (const [at, { key = FAUCET }] of inputs.entries()) tx.signIdx(key.secret, at, undefined, new Uint8Array(32));
-  tx.finalize();
-  return parseTx(bytesToHex(tx.extract()));
+  // Put together here, since the library refuses to finish what no node would take.
+  const signed = inputs.map(({ txid, vout, sequence = RBF, script, key = FAUCET }, at) => {
+    tx.signIdx(key.secret, at, undefined, new Uint8Array(32));
+    const { partialSig, tapKeySig } = tx.getInput(at);
+    const signature = bytesToHex(tapKeySig ?? partialSig?.[0]?.[1] ?? new Uint8Array());
+    const pushed = [signature, ...(tapKeySig === undefined ? [bytesToHex(pubECDSA(key.secret))] : [])];
+    const isLegacy = script === key.legacyScript;
+    return {
+      txid,
+      vout,
+      sequence,
+      scriptSig: isLegacy ? pushed.map(push).join("") : "",
+      witness: isLegacy ? [] : pushed,
+    };
+  });
+  return buildTx({ version, lockTime, inputs: signed, outputs });
 }

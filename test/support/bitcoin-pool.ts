@@ -18,6 +18,8 @@ import {
 const COINBASE_MATURITY = 100;
 const MAX_REPLACED = 100;
 const MIN_BASE_SIZE = 65;
+/** One is let through, for a child that spends it at once (ephemeral dust). */
+const MAX_DUST = 1;
 const MAX_MONEY = 2_100_000_000_000_000n;
 const TIME_LOCK = 500_000_000;
 const FINAL = 0xffffffff;
@@ -41,7 +43,7 @@ export interface PoolPolicy {
 }
 
 export class BitcoinPool {
-  readonly policy: PoolPolicy = { minFeeRate: 1_000n, incrementalFeeRate: 1_000n };
+  readonly policy: PoolPolicy = { minFeeRate: 100n, incrementalFeeRate: 100n };
   readonly #entries = new Map<string, PoolEntry>();
   readonly #spenders = new Map<string, string>();
 
@@ -112,6 +114,7 @@ export class BitcoinPool {
     if (fee < 0n)
       return refused(`bad-txns-in-belowout, value in (${money(sum(spent))}) < value out (${money(sum(tx.outputs))})`);
     if (policy) {
+      if (fee > 0n && tx.outputs.some(isDust)) return refused("dust, tx with dust output must be 0-fee");
       const least = feeAt(this.policy.minFeeRate, tx.vsize);
       if (fee < least) return refused(`min relay fee not met, ${fee} < ${least}`);
       const unpaid = this.#faultOfReplacement(tx, fee, conflicts);
@@ -119,7 +122,7 @@ export class BitcoinPool {
     }
     for (const [at, coin] of spent.entries()) {
       const fault = scriptFault(tx, at, coin, policy);
-      if (fault !== null) return refused(`mandatory-script-verify-flag-failed (${fault})`);
+      if (fault !== null) return refused(`mempool-script-verify-flag-failed (${fault}), ${inputName(tx, at)}`);
     }
     const replaced = new Set([...conflicts].flatMap((one) => [...this.family(one)]));
     return { ok: true, fee, replaced };
@@ -221,6 +224,11 @@ function refused(reason: string): Verdict & { ok: false } {
   return { ok: false, reason, isMissing: false };
 }
 
+function inputName({ inputs, txid, wtxid }: BitcoinTx, at: number): string {
+  const spent = inputs[at];
+  return `input ${at} of ${txid} (wtxid ${wtxid}), spending ${spent?.txid}:${spent?.vout}`;
+}
+
 function faultOfShape(tx: BitcoinTx, view: CoinView, policy: boolean): string | null {
   if (tx.inputs.length === 0) return "bad-txns-vin-empty";
   if (tx.outputs.length === 0) return "bad-txns-vout-empty";
@@ -230,7 +238,7 @@ function faultOfShape(tx: BitcoinTx, view: CoinView, policy: boolean): string | 
   if (policy) {
     if (tx.version < 1 || tx.version > 3) return "version";
     if (tx.outputs.some(({ script }) => scriptType(script) === "nonstandard")) return "scriptpubkey";
-    if (tx.outputs.some(isDust)) return "dust";
+    if (tx.outputs.filter(isDust).length > MAX_DUST) return "dust";
     if ((tx.weight - tx.size) / 3 < MIN_BASE_SIZE) return "tx-size-small";
   }
   const isLocked = tx.lockTime >= (tx.lockTime < TIME_LOCK ? view.tip.height + 1 : view.tip.time);

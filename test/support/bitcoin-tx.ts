@@ -199,7 +199,7 @@ export function malleate(tx: BitcoinTx): BitcoinTx {
 }
 
 function signatureFault(signature: string, key: string, hash: Uint8Array, policy: boolean): string | null {
-  const failed = "Script evaluated without error but finished with a false/empty top stack element";
+  const failed = "Signature must be zero for failed CHECK(MULTI)SIG operation";
   if (signature.slice(-2) !== "01") throw new Error(`sighash ${signature.slice(-2)} is not known here, only ALL`);
   const { r, s } = readDer(signature);
   const isHigh = s > CURVE_ORDER / 2n;
