@@ -17,6 +17,8 @@ import {
 
 const COINBASE_MATURITY = 100;
 const MAX_REPLACED = 100;
+/** Of one transaction in the pool: ancestors, and descendants, itself included. */
+const MAX_CHAIN = 25;
 const MIN_BASE_SIZE = 65;
 /** One is let through, for a child that spends it at once (ephemeral dust). */
 const MAX_DUST = 1;
@@ -117,6 +119,8 @@ export class BitcoinPool {
       if (fee > 0n && tx.outputs.some(isDust)) return refused("dust, tx with dust output must be 0-fee");
       const least = feeAt(this.policy.minFeeRate, tx.vsize);
       if (fee < least) return refused(`min relay fee not met, ${fee} < ${least}`);
+      const crowd = this.#faultOfChain(tx);
+      if (crowd !== null) return refused(crowd);
       const unpaid = this.#faultOfReplacement(tx, fee, conflicts);
       if (unpaid !== null) return refused(unpaid);
     }
@@ -184,6 +188,15 @@ export class BitcoinPool {
   #drop(txid: string): void {
     for (const input of this.#entries.get(txid)?.tx.inputs ?? []) this.#spenders.delete(outPointText(input));
     this.#entries.delete(txid);
+  }
+
+  #faultOfChain(tx: BitcoinTx): string | null {
+    const above = new Set(this.parents(tx).flatMap((parent) => [...this.family(parent, (one) => this.parents(one))]));
+    if (above.size >= MAX_CHAIN) return `too-long-mempool-chain, too many unconfirmed ancestors [limit: ${MAX_CHAIN}]`;
+    const full = [...above].find((one) => this.family(one).size >= MAX_CHAIN);
+    return full === undefined
+      ? null
+      : `too-long-mempool-chain, too many descendants for tx ${full} [limit: ${MAX_CHAIN}]`;
   }
 
   #faultOfReplacement(tx: BitcoinTx, fee: bigint, conflicts: ReadonlySet<string>): string | null {
