@@ -11,6 +11,8 @@ import { ChainCheck } from "./chain-check.ts";
 import { EvmNode } from "./evm/node.ts";
 import type { ChainNode, Interest, PoolReading } from "./port.ts";
 import type { ProviderSettings } from "./rpc/http-exchange.ts";
+import { SolanaNode } from "./solana/node.ts";
+import { TronNode } from "./tron/node.ts";
 
 export interface ChainNodesSettings {
   readonly settings: NetworkSettings;
@@ -42,6 +44,10 @@ function newNode(settings: NetworkSettings, provider: ProviderSettings): ChainNo
       return new EvmNode(provider);
     case "bitcoin":
       return new BitcoinNode(provider, settings);
+    case "tron":
+      return new TronNode(provider, settings);
+    case "solana":
+      return new SolanaNode(provider, settings);
   }
 }
 

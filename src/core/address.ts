@@ -5,11 +5,15 @@
 
 import { parseBitcoinAddress } from "./bitcoin-address.ts";
 import { parseEvmAddress } from "./evm-address.ts";
-import type { BitcoinNetwork, EvmNetwork } from "./network.ts";
+import type { BitcoinNetwork, EvmNetwork, SolanaNetwork, TronNetwork } from "./network.ts";
 import type { BadAddress, ParsedAddress } from "./parsed-address.ts";
+import { parseSolanaAddress } from "./solana-address.ts";
+import { parseTronAddress } from "./tron-address.ts";
 
 /** What decides how a network spells its addresses. */
-export type AddressRules = Pick<EvmNetwork, "family"> | Pick<BitcoinNetwork, "family" | "addresses">;
+export type AddressRules =
+  | Pick<EvmNetwork | TronNetwork | SolanaNetwork, "family">
+  | Pick<BitcoinNetwork, "family" | "addresses">;
 
 export function parseAddress(rules: AddressRules, text: string): ParsedAddress {
   switch (rules.family) {
@@ -17,6 +21,10 @@ export function parseAddress(rules: AddressRules, text: string): ParsedAddress {
       return parseEvmAddress(text);
     case "bitcoin":
       return parseBitcoinAddress(rules.addresses, text);
+    case "tron":
+      return parseTronAddress(text);
+    case "solana":
+      return parseSolanaAddress(text);
   }
 }
 

@@ -32,16 +32,34 @@ export function changed(under: NetworkSettings, given: Override): Changed {
     replaceAfterBlocks: given.replace_after_blocks ?? under.payout.replaceAfterBlocks,
     deadlineS: given.withdrawal_deadline_s ?? under.payout.deadlineS,
   };
-  const network: NetworkSettings =
-    under.family === "evm"
-      ? { ...under, ...common, payout: noncePayout(under, given, pace) }
-      : { ...under, ...common, payout: coinPayout(under, given, pace) };
+  const network = withPayout(under, common, given, pace);
   if (network.family === "bitcoin") problems.push(...bitcoinProblems(network));
   if (network.confirmations > network.reorgWindow) {
     const { id, confirmations, reorgWindow } = network;
     problems.push(`${id}.confirmations: expected at most reorg_window (${reorgWindow}), got ${confirmations}`);
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, network };
+}
+
+function withPayout(
+  under: NetworkSettings,
+  common: Partial<Omit<NetworkSettings, "family" | "payout">>,
+  given: Override,
+  pace: Pace,
+): NetworkSettings {
+  switch (under.family) {
+    case "evm":
+      return { ...under, ...common, payout: noncePayout(under, given, pace) };
+    case "bitcoin":
+      return { ...under, ...common, payout: coinPayout(under, given, pace) };
+    case "tron":
+    case "solana":
+      return {
+        ...under,
+        ...common,
+        payout: { kind: "expiring", ...pace, maxFee: given.max_fee ?? under.payout.maxFee },
+      };
+  }
 }
 
 function noncePayout({ payout }: EvmNetwork, given: Override, pace: Pace): EvmNetwork["payout"] {

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { NetworkFamily, NetworkSettings } from "./network.ts";
 
-const FAMILIES = ["evm", "bitcoin"] as const satisfies readonly NetworkFamily[];
+const FAMILIES = ["evm", "bitcoin", "tron", "solana"] as const satisfies readonly NetworkFamily[];
 const MAX_REORG_WINDOW = 20_000;
 const MIN_POLL_MS = 100;
 const MAX_POLL_MS = 3_600_000;
@@ -69,15 +69,22 @@ const BITCOIN_FEES = {
   fee_target_blocks: integer(1, MAX_FEE_TARGET).optional(),
   max_batch: integer(1, MAX_BATCH).optional(),
 };
-const FEES = { ...EVM_FEES, ...BITCOIN_FEES };
+const EXPIRING_FEES = {
+  max_fee: z
+    .string({ error: "a decimal amount" })
+    .regex(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?$/, { error: "a decimal amount" })
+    .optional(),
+};
+const FEES = { ...EVM_FEES, ...BITCOIN_FEES, ...EXPIRING_FEES };
 /** Keys that say something about the networks of one family alone. */
-const FAMILY_OF_KEY: Readonly<Record<string, NetworkFamily>> = {
-  chain_id: "evm",
-  internal: "evm",
-  tokens: "evm",
-  ...Object.fromEntries(Object.keys(EVM_FEES).map((key) => [key, "evm"])),
-  pool: "bitcoin",
-  ...Object.fromEntries(Object.keys(BITCOIN_FEES).map((key) => [key, "bitcoin"])),
+const FAMILIES_OF_KEY: Readonly<Record<string, readonly NetworkFamily[]>> = {
+  chain_id: ["evm"],
+  internal: ["evm", "tron"],
+  tokens: ["evm", "tron", "solana"],
+  pool: ["bitcoin"],
+  ...Object.fromEntries(Object.keys(EVM_FEES).map((key) => [key, ["evm"]])),
+  ...Object.fromEntries(Object.keys(BITCOIN_FEES).map((key) => [key, ["bitcoin"]])),
+  ...Object.fromEntries(Object.keys(EXPIRING_FEES).map((key) => [key, ["tron", "solana"]])),
 };
 const KEYS = Object.keys({ ...PACE, ...OPTIONAL, ...FEES, ...IDENTITY });
 
@@ -115,10 +122,10 @@ export function keysOfOthers(
   given: Override,
 ): readonly string[] {
   return Object.keys(given).flatMap((key) => {
-    const other = FAMILY_OF_KEY[key];
-    return other === undefined || other === family
+    const others = FAMILIES_OF_KEY[key];
+    return others === undefined || others.includes(family)
       ? []
-      : [`${id}.${key}: only networks of the ${other} family have it`];
+      : [`${id}.${key}: only networks of the ${others.join(" or ")} family have it`];
   });
 }
 

@@ -6,7 +6,7 @@
 /** `depth`: a number of blocks, the block itself being the first. `tag`: the chain's own finalized tag. */
 export type Finality = "depth" | "tag";
 
-export type NetworkSettings = EvmNetwork | BitcoinNetwork;
+export type NetworkSettings = EvmNetwork | BitcoinNetwork | TronNetwork | SolanaNetwork;
 export type NetworkFamily = NetworkSettings["family"];
 
 interface NetworkBase {
@@ -49,6 +49,18 @@ export interface BitcoinNetwork extends NetworkBase {
   readonly payout: CoinPayout;
 }
 
+export interface TronNetwork extends NetworkBase {
+  readonly family: "tron";
+  readonly payout: ExpiringPayout;
+}
+
+export interface SolanaNetwork extends NetworkBase {
+  readonly family: "solana";
+  /** Base58 hash of the genesis block; null: a development chain, which has another one each time. */
+  readonly genesis: string | null;
+  readonly payout: ExpiringPayout;
+}
+
 export interface NativeAsset {
   readonly symbol: string;
   readonly decimals: number;
@@ -86,6 +98,16 @@ export interface CoinPayout extends PayoutPace {
   readonly maxBatch: number;
 }
 
+/**
+ * How withdrawals are paid out where a signed transaction expires by itself: one lives at a time, and another is
+ * signed only when the chain's final blocks show that the one before can never land.
+ */
+export interface ExpiringPayout extends PayoutPace {
+  readonly kind: "expiring";
+  /** Most of the native coin that one payment may cost in fees of every kind, decimal, in the coin's unit. */
+  readonly maxFee: string;
+}
+
 interface PayoutPace {
   /** An attempt that is not mined after so many blocks is replaced with a higher fee. */
   readonly replaceAfterBlocks: number;
@@ -105,7 +127,30 @@ export function holdsCoins(network: NetworkSettings): network is BitcoinNetwork 
 
 /** The coin's number in SLIP-44, as CAIP-19 names it. */
 export function slip44Of(network: NetworkSettings): number {
-  return network.family === "evm" ? 60 : network.addresses.coinType;
+  switch (network.family) {
+    case "evm":
+      return 60;
+    case "bitcoin":
+      return network.addresses.coinType;
+    case "tron":
+      return 195;
+    case "solana":
+      return 501;
+  }
+}
+
+/** What CAIP-19 calls the tokens of a family; null: there are none. */
+export function tokenNamespaceOf({ family }: Pick<NetworkSettings, "family">): string | null {
+  switch (family) {
+    case "evm":
+      return "erc20";
+    case "tron":
+      return "trc20";
+    case "solana":
+      return "token";
+    case "bitcoin":
+      return null;
+  }
 }
 
 export interface TokenFacts {

@@ -24,6 +24,7 @@
  */
 
 import { BITCOIN_NETWORKS } from "./bitcoin-networks.ts";
+import { EXPIRING_NETWORKS } from "./expiring-networks.ts";
 import type { EvmNetwork, NetworkSettings, TokenFacts } from "./network.ts";
 
 const ETHER = { symbol: "ETH", decimals: 18 };
@@ -307,6 +308,7 @@ export const BUILT_IN_NETWORKS: readonly NetworkSettings[] = [
   sepolia,
   local,
   ...BITCOIN_NETWORKS,
+  ...EXPIRING_NETWORKS,
 ];
 
 function token(symbol: string, contract: string, decimals: number): TokenFacts {

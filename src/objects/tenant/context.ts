@@ -2,7 +2,7 @@
 
 import type { DerivedSigner } from "../../chains/evm/derived-signer.ts";
 import type { PayoutNode, Signer } from "../../chains/payout.ts";
-import { type NetworkSettings, slip44Of } from "../../core/network.ts";
+import { type NetworkSettings, slip44Of, tokenNamespaceOf } from "../../core/network.ts";
 import { NATIVE } from "../../core/transfer.ts";
 import type { AssetView } from "../../core/views.ts";
 import type { Env, Settings } from "../../env.ts";
@@ -99,6 +99,8 @@ export function toAssetView(network: NetworkSettings, facts: AssetFacts): AssetV
     symbol: facts.symbol,
     contract: isNative ? null : facts.asset,
     decimals: facts.decimals,
-    caip19: isNative ? `${network.caip2}/slip44:${slip44Of(network)}` : `${network.caip2}/erc20:${facts.asset}`,
+    caip19: isNative
+      ? `${network.caip2}/slip44:${slip44Of(network)}`
+      : `${network.caip2}/${tokenNamespaceOf(network)}:${facts.asset}`,
   };
 }
