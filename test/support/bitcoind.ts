@@ -56,6 +56,12 @@ export interface Bitcoind {
   tip(): Promise<string>;
   /** Gives the new blocks' hashes. By default the rewards go to the payer. */
   mine(blocks?: number, address?: string): Promise<string[]>;
+  /**
+   * One block with these transactions alone, in this order, whatever the mempool holds or would refuse.
+   * @param transactions raw, or by txid when they are in the mempool
+   * @returns its hash
+   */
+  mineOnly(transactions: readonly string[], address?: string): Promise<string>;
   /** Of the payer's wallet. By default bech32: P2WPKH. */
   newAddress(type?: AddressType): Promise<string>;
   /**
@@ -116,11 +122,14 @@ const ARGS = [
 ];
 
 /**
- * Knots refuses by default what Core relays: bare multisig and P2PK outputs, data in witnesses, tokens, a second data
- * output's worth of bytes; it gives coin age a part of each block and keeps blocks small. `-corepolicy` puts all of that
- * back to Core 29. What stays: more than 83 bytes of OP_RETURN, which Core takes since 30, need `-acceptnonstdtxn=1`.
- * `-softwareexpiry=0`: an old build goes on working. The rules of its own (BLAKE2b, reduced data) have no height
- * on regtest, so they never begin.
+ * Knots by default refuses bare multisig and P2PK outputs, data in witnesses and tokens, asks ten times Core's lowest
+ * fee, gives coin age a part of each block and keeps blocks small. `-corepolicy` puts that back to Core 29.
+ * `-softwareexpiry=0`: an old build goes on working. Its own consensus rules (BLAKE2b, reduced data) have no height on
+ * regtest, so they never begin, and signatures are Bitcoin's.
+ *
+ * No argument, `-acceptnonstdtxn` neither, opens its mempool to an output script above 34 bytes (bare multisig, P2PK),
+ * or above 83 bytes when it is OP_RETURN, where Core 30 takes 100,000: `bad-txns-vout-script-toolarge`. In blocks they
+ * are valid: `mineOnly` puts them there.
  */
 const KNOTS_ARGS = ["-corepolicy=1", "-softwareexpiry=0"];
 
@@ -173,7 +182,12 @@ export async function startBitcoind(options: BitcoindOptions = {}): Promise<Bitc
     child = null;
   }
 
-  let own: string | undefined;
+  let payers: string | undefined;
+  const rewarded = async (address: string | undefined) => {
+    if (address !== undefined) return address;
+    payers ??= await node.newAddress();
+    return payers;
+  };
   const node: Bitcoind = {
     url,
     user: USER,
@@ -183,9 +197,9 @@ export async function startBitcoind(options: BitcoindOptions = {}): Promise<Bitc
     rpc,
     height: () => rpc<number>("getblockcount"),
     tip: () => rpc<string>("getbestblockhash"),
-    async mine(blocks = 1, address) {
-      if (address === undefined) own ??= await node.newAddress();
-      return rpc<string[]>("generatetoaddress", blocks, address ?? own);
+    mine: async (blocks = 1, address) => rpc<string[]>("generatetoaddress", blocks, await rewarded(address)),
+    async mineOnly(transactions, address) {
+      return (await rpc<{ hash: string }>("generateblock", await rewarded(address), transactions)).hash;
     },
     newAddress: (type = "bech32") => rpc<string>("getnewaddress", "", type),
     pay: (address, btc) => rpc<string>("sendtoaddress", address, btc),
