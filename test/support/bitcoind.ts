@@ -97,6 +97,8 @@ const USER = "payer";
 const START_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 30_000;
 const WARMING_UP = -28;
+const REMOVALS = 100;
+const REMOVAL_PAUSE_MS = 20;
 
 const ARGS = [
   "-regtest",
@@ -163,7 +165,7 @@ export async function startBitcoind(options: BitcoindOptions = {}): Promise<Bitc
   let ended = Promise.resolve();
   const sweep = () => {
     child?.kill("SIGKILL");
-    rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+    removeTree(data);
   };
   const forget = atExit(sweep);
 
@@ -260,4 +262,16 @@ async function untilAnswering(rpc: Bitcoind["rpc"], child: ChildProcess, port: n
 
 function lastLines(log: string): string {
   return existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").slice(-8).join("\n") : "";
+}
+
+/** A process that was just killed may for a moment still write. Never throws: it runs among others at the exit. */
+function removeTree(path: string): void {
+  for (let tried = 0; tried < REMOVALS; tried++) {
+    try {
+      rmSync(path, { recursive: true, force: true });
+      return;
+    } catch {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, REMOVAL_PAUSE_MS);
+    }
+  }
 }
