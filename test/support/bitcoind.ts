@@ -1,6 +1,6 @@
 /**
  * Real Bitcoin nodes for one test file, each on regtest with ports, data and password of its own. They and their data
- * are gone when the test process is, however that ends short of a kill -9.
+ * are gone when the test process is, however that ends.
  *
  * Where no node can be had, `noBitcoind` says why, and the tests are listed as skipped:
  * `describe.skipIf(noBitcoind)("...", () => { ... })`.
@@ -16,14 +16,14 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bitcoindEnvironment, findBitcoind, missingNotice } from "../../scripts/bitcoind.mjs";
 import { listensOn } from "../../scripts/ports.mjs";
-import { atExit } from "./at-exit.ts";
 import { cut, join as joinNodes } from "./bitcoind-peers.ts";
 import { BitcoindError, callBitcoind } from "./bitcoind-rpc.ts";
+import { startGuard } from "./guard.ts";
 import { freePort } from "./ports.ts";
 
 export { BitcoindError } from "./bitcoind-rpc.ts";
@@ -97,8 +97,6 @@ const USER = "payer";
 const START_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 30_000;
 const WARMING_UP = -28;
-const REMOVALS = 100;
-const REMOVAL_PAUSE_MS = 20;
 
 const ARGS = [
   "-regtest",
@@ -163,11 +161,7 @@ export async function startBitcoind(options: BitcoindOptions = {}): Promise<Bitc
   let further = options.args ?? [];
   let child: ChildProcess | null = null;
   let ended = Promise.resolve();
-  const sweep = () => {
-    child?.kill("SIGKILL");
-    removeTree(data);
-  };
-  const forget = atExit(sweep);
+  const guard = startGuard(data);
 
   const url = `http://${USER}:${encodeURIComponent(password)}@127.0.0.1:${rpcPort}`;
   const rpc: Bitcoind["rpc"] = (method, ...params) => callBitcoind(url, method, params);
@@ -175,7 +169,13 @@ export async function startBitcoind(options: BitcoindOptions = {}): Promise<Bitc
   async function start(): Promise<void> {
     const started = spawn(path, [...fixed, ...further], { stdio: ["ignore", "ignore", "pipe"] });
     child = started;
-    ended = new Promise((resolve) => started.once("close", () => resolve()));
+    guard.watch(started.pid ?? null);
+    ended = new Promise((resolve) =>
+      started.once("close", () => {
+        guard.watch(null);
+        resolve();
+      }),
+    );
     await untilAnswering(rpc, started, rpcPort, join(data, "regtest", "debug.log"));
   }
 
@@ -222,8 +222,7 @@ export async function startBitcoind(options: BitcoindOptions = {}): Promise<Bitc
     },
     async stop() {
       await end("SIGKILL");
-      forget();
-      sweep();
+      await guard.finish();
     },
   };
 
@@ -262,16 +261,4 @@ async function untilAnswering(rpc: Bitcoind["rpc"], child: ChildProcess, port: n
 
 function lastLines(log: string): string {
   return existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").slice(-8).join("\n") : "";
-}
-
-/** A process that was just killed may for a moment still write. Never throws: it runs among others at the exit. */
-function removeTree(path: string): void {
-  for (let tried = 0; tried < REMOVALS; tried++) {
-    try {
-      rmSync(path, { recursive: true, force: true });
-      return;
-    } catch {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, REMOVAL_PAUSE_MS);
-    }
-  }
 }
