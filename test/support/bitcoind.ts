@@ -9,8 +9,9 @@
  * - A chain begins at block 0 without coins. `mine(101)` makes the first reward spendable.
  * - A block's time must be later than the median of the eleven before, so mining fast runs ahead of the clock, by a
  *   second for each six blocks. A node refuses blocks two hours ahead: some 40,000 of them.
- * - A killed node comes back without what it had not yet written: with its mempool it loses all blocks since its last
- *   clean end or `flush()`, in a young chain all of them.
+ * - A killed node comes back without what it had not yet written: it loses all blocks since its last clean end or
+ *   `flush()`, in a young chain all of them, and its mempool. The payer's wallet loses nothing, and offers its own
+ *   unconfirmed payments to the mempool again at each start, where their coins are there.
  * - Of two branches with equal work each node keeps the one that it saw first.
  */
 
