@@ -200,6 +200,7 @@ export function malleate(tx: BitcoinTx): BitcoinTx {
 
 function signatureFault(signature: string, key: string, hash: Uint8Array, policy: boolean): string | null {
   const failed = "Signature must be zero for failed CHECK(MULTI)SIG operation";
+  if (!isDer(signature)) return "Non-canonical DER signature";
   if (signature.slice(-2) !== "01") throw new Error(`sighash ${signature.slice(-2)} is not known here, only ALL`);
   const { r, s } = readDer(signature);
   const isHigh = s > CURVE_ORDER / 2n;
@@ -235,6 +236,15 @@ function pushesOf(script: string): string[] | null {
 
 export const push = (hex: string) => hexOf(BigInt(hex.length / 2), 1) + hex;
 const hexOf = (value: bigint, bytes: number) => value.toString(16).padStart(bytes * 2, "0");
+
+/** As far as it must be to be read. */
+function isDer(signature: string): boolean {
+  const match = /^30(..)02(..)/.exec(signature);
+  const r = Number.parseInt(match?.[2] ?? "", 16);
+  const s = Number.parseInt(signature.slice(10 + r * 2, 12 + r * 2), 16);
+  const isLong = Number.parseInt(match?.[1] ?? "", 16) === r + s + 4 && signature.length === (r + s + 7) * 2;
+  return isLong && r > 0 && s > 0 && signature.slice(8 + r * 2, 10 + r * 2) === "02";
+}
 
 function readDer(signature: string): { readonly r: bigint; readonly s: bigint } {
   const rLength = Number.parseInt(signature.slice(6, 8), 16) * 2;
