@@ -480,6 +480,71 @@ describe.skipIf(noBitcoind)("a real node, given the same blocks and transactions
   }
 });
 
+describe.skipIf(noBitcoind)("two real nodes, cut apart and joined again", () => {
+  it("end where two chains in memory end", async () => {
+    const [here, there] = [await startBitcoind(), await startBitcoind()];
+    try {
+      const start = Math.floor(Date.now() / 1_000) - 20_000;
+      const chain = BitcoinChain.grown(110, { time: (height) => start + 60 * height });
+      await take(here, chain);
+      await here.connect(there);
+      const shared = chain.pay(payee.address, 100_000n);
+      await here.rpc("sendrawtransaction", shared.raw);
+      await until(async () => (await pooled(there)).length === 1);
+      await here.disconnect(there);
+
+      const far = chain.fork();
+      const [coin, other] = chain.faucetCoins();
+      if (coin === undefined || other === undefined) throw new Error("the faucet is empty");
+      const mine = chain.pay(payee.address, 200_000n, { coins: [coin] });
+      const theirs = far.pay(payee.legacyAddress, 200_000n, { coins: [coin] });
+      const alone = chain.pay(payee.taprootAddress, 300_000n, { coins: [other] });
+      for (const tx of [mine, alone]) await here.rpc("sendrawtransaction", tx.raw);
+      await there.rpc("sendrawtransaction", theirs.raw);
+      chain.mine();
+      await take(here, chain);
+      far.mine();
+      far.mine(2, { include: [] });
+      await take(there, far);
+      await agree();
+
+      chain.join(far);
+      await here.connect(there);
+      await agree();
+      expect(chain.tip.hash).toBe(far.tip.hash);
+      expect(chain.pool.txs).toEqual([alone]);
+      expect(far.pool.txs).toEqual([]);
+
+      async function agree() {
+        for (const [node, belief] of [
+          [here, chain],
+          [there, far],
+        ] as const) {
+          expect(await node.tip()).toBe(belief.tip.hash);
+          expect(await pooled(node)).toEqual(belief.pool.txs.map(({ txid }) => txid).sort());
+        }
+      }
+    } finally {
+      await here.stop();
+      await there.stop();
+    }
+  });
+
+  const pooled = async (node: Bitcoind) => (await node.rpc<string[]>("getrawmempool")).sort();
+
+  async function take(node: Bitcoind, chain: BitcoinChain): Promise<void> {
+    for (let height = (await node.height()) + 1; height <= chain.head; height++) {
+      const block = chain.at(height);
+      if (block !== undefined) expect(await node.rpc("submitblock", blockHex(block))).toBeNull();
+    }
+  }
+
+  async function until(isSo: () => Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 10_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 20)))
+      if (Date.now() > end) throw new Error("it has not come in 10 s");
+  }
+});
+
 const call = (method: string, params: readonly unknown[]) => ({ jsonrpc: "2.0", id: 1, method, params });
 
 async function read(response: Response) {
