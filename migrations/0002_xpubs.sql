@@ -5,6 +5,7 @@ CREATE TABLE `xpub_indexes` (
 	`tenant_id` text NOT NULL,
 	`address_id` text NOT NULL,
 	`request` text,
+	`has_address` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL,
 	PRIMARY KEY(`network`, `key_hash`, `idx`)
 ) WITHOUT ROWID;

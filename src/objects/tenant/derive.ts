@@ -10,8 +10,8 @@ import { derivedId, newId } from "../../core/ids.ts";
 import type { NetworkSettings } from "../../core/network.ts";
 import { type Refusal, refuse } from "../../core/refusal.ts";
 import type { AddressView } from "../../core/views.ts";
-import { claimAddress, releaseAddress } from "../../store/d1/claims.ts";
-import { type ClaimedIndex, claimIndex } from "../../store/d1/xpub-indexes.ts";
+import { releaseAddress } from "../../store/d1/claims.ts";
+import { type ClaimedIndex, claimDerivedAddress, claimIndex } from "../../store/d1/xpub-indexes.ts";
 import {
   type AddressRow,
   addressByIdEver,
@@ -130,9 +130,9 @@ async function commitAddress(
   const { c, tenantId, xpub, input, idempotency } = request;
   // What was given to a customer by hand is that customer's, also after it was deleted.
   if (wasEverWatched(c.db, network, address)) return "passed_over";
-  const claim = await claimAddress(c.env.DB, { network, address, tenantId, now: c.now() });
-  // An address that D1 had for this tenant before its index was given: an older copy of the object watched it.
-  if (claim === "taken" || (claim === "own" && claimed.isNew)) return "passed_over";
+  const { addressId } = claimed;
+  const claim = await claimDerivedAddress(c.env.DB, { network, address, tenantId, addressId, now: c.now() });
+  if (claim === "taken") return "passed_over";
 
   // Another request may have used the key while D1 answered.
   if (useOfKey(c.db, idempotency).kind !== "fresh") {
@@ -143,7 +143,7 @@ async function commitAddress(
   c.storage.transactionSync(() => {
     passIndex(c.db, xpub.id, claimed.index);
     insertAddress(c.db, {
-      id: claimed.addressId,
+      id: addressId,
       network,
       address,
       account,
@@ -156,9 +156,9 @@ async function commitAddress(
       xpubId: xpub.id,
       derivationIndex: claimed.index,
     });
-    bindKey(c.db, idempotency, claimed.addressId);
+    bindKey(c.db, idempotency, addressId);
   });
-  const row = addressByIdEver(c.db, claimed.addressId);
+  const row = addressByIdEver(c.db, addressId);
   if (row === undefined) throw new Error("an address that was just written is not there");
   return row;
 }

@@ -69,14 +69,14 @@ export async function claimDeposits(
 }
 
 /**
- * Claims an address for a tenant. "new": nobody held it, "own": this tenant did, "taken": another one does.
+ * Claims an address for a tenant. "taken" when another tenant holds it.
  * @throws StoreFault
  */
 export async function claimAddress(
   db: D1Database,
   claim: { readonly network: string; readonly address: string; readonly tenantId: string; readonly now: number },
-): Promise<"new" | "own" | "taken"> {
-  const [inserted, held] = await withDeadline("claim address", () =>
+): Promise<"own" | "taken"> {
+  const [, held] = await withDeadline("claim address", () =>
     db.batch<{ tenant_id: string }>([
       db
         .prepare(
@@ -92,8 +92,7 @@ export async function claimAddress(
   const owner = held?.results[0]?.tenant_id;
   // Released between the two statements by its owner: the caller may ask again.
   if (owner === undefined) throw new StoreFault("claim address: the claim was given back while it was read");
-  if (owner !== claim.tenantId) return "taken";
-  return (inserted?.meta.changes ?? 0) > 0 ? "new" : "own";
+  return owner === claim.tenantId ? "own" : "taken";
 }
 
 /** Gives an address back. Another tenant's claim is never touched. @throws StoreFault */

@@ -60,6 +60,8 @@ export const xpubIndexes = sqliteTable(
     addressId: text("address_id").notNull(),
     /** Hash of the request that named itself by an idempotency key and has this index; null: none has. */
     request: text("request"),
+    /** 1: nobody held its address when it was claimed, and the claim in `addresses` was made for this index. */
+    hasAddress: integer("has_address").notNull().default(0),
     createdAt: integer("created_at").notNull(),
   },
   (t) => [

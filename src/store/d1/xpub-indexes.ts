@@ -1,6 +1,7 @@
 /**
- * Claims of indexes below extended public keys. D1 hands the indexes out: the first at or above what the object
- * knows that nobody was given. Every call may be repeated; one whose answer is lost was perhaps applied.
+ * Claims of indexes below extended public keys, and of their addresses. D1 hands the indexes out: the first at or
+ * above what the object knows that nobody was given. Every call may be repeated; one whose answer is lost was
+ * perhaps applied.
  */
 
 import { StoreFault, withDeadline } from "./deadline.ts";
@@ -21,8 +22,8 @@ export interface IndexClaim {
 }
 
 export type ClaimedIndex =
-  /** `isNew`: this call claimed it. Otherwise an earlier one did, for this address or this request. */
-  | { readonly kind: "own"; readonly index: number; readonly addressId: string; readonly isNew: boolean }
+  /** `addressId`: the one asked with, or the one that the request was given its index with before. */
+  | { readonly kind: "own"; readonly index: number; readonly addressId: string }
   /** No index is left below this key. */
   | { readonly kind: "exhausted" };
 
@@ -32,7 +33,7 @@ const MAX_INDEX = 0x7fffffff;
 /** @throws StoreFault */
 export async function claimIndex(db: D1Database, claim: IndexClaim): Promise<ClaimedIndex> {
   const { network, keyHash, from, tenantId, addressId, request, passedOver, now } = claim;
-  const [, inserted, held] = await withDeadline("claim index", () =>
+  const [, , held] = await withDeadline("claim index", () =>
     db.batch<{ idx: number; address_id: string }>([
       db
         .prepare(
@@ -64,8 +65,52 @@ export async function claimIndex(db: D1Database, claim: IndexClaim): Promise<Cla
         .bind(addressId, request),
     ]),
   );
-  if (inserted === undefined || held === undefined) throw new StoreFault("claim index: D1 gave an incomplete answer");
+  if (held === undefined) throw new StoreFault("claim index: D1 gave an incomplete answer");
   const row = held.results[0];
   if (row === undefined) return { kind: "exhausted" };
-  return { kind: "own", index: row.idx, addressId: row.address_id, isNew: inserted.meta.changes > 0 };
+  return { kind: "own", index: row.idx, addressId: row.address_id };
+}
+
+/**
+ * Claims the address of an index. "taken" when anybody held it before: another tenant, or this one for something
+ * else, as an older copy of its object that does not know of it any more.
+ * @throws StoreFault
+ */
+export async function claimDerivedAddress(
+  db: D1Database,
+  claim: {
+    readonly network: string;
+    readonly address: string;
+    readonly tenantId: string;
+    readonly addressId: string;
+    readonly now: number;
+  },
+): Promise<"own" | "taken"> {
+  const { network, address, tenantId, addressId, now } = claim;
+  const [, , held] = await withDeadline("claim derived address", () =>
+    db.batch<{ tenant_id: string; has_address: number }>([
+      db
+        .prepare(
+          `UPDATE xpub_indexes SET has_address = 1 WHERE address_id = ?3
+             AND NOT EXISTS (SELECT 1 FROM addresses WHERE network = ?1 AND address = ?2)`,
+        )
+        .bind(network, address, addressId),
+      db
+        .prepare(
+          `INSERT INTO addresses (network, address, tenant_id, created_at)
+           SELECT ?1, ?2, ?4, ?5 WHERE EXISTS (SELECT 1 FROM xpub_indexes WHERE address_id = ?3 AND has_address = 1)
+           ON CONFLICT (network, address) DO NOTHING`,
+        )
+        .bind(network, address, addressId, tenantId, now),
+      db
+        .prepare(
+          `SELECT a.tenant_id, x.has_address FROM addresses AS a, xpub_indexes AS x
+           WHERE a.network = ?1 AND a.address = ?2 AND x.address_id = ?3`,
+        )
+        .bind(network, address, addressId),
+    ]),
+  );
+  const row = held?.results[0];
+  if (row === undefined) throw new StoreFault("claim derived address: D1 gave an incomplete answer");
+  return row.tenant_id === tenantId && row.has_address === 1 ? "own" : "taken";
 }
