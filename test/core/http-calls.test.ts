@@ -5,6 +5,8 @@ import { REFUSALS, type RefusalCode } from "../../src/core/refusal.ts";
 import { fakeApp, given, keyed, problemOf, RATE, TENANT_ID } from "../support/http-app.ts";
 
 const ID = "01h455vb4pex5vsknk084sn02q";
+const ZPUB =
+  "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 const MAX = Number.MAX_SAFE_INTEGER;
 const CALLER = {
   tenantId: TENANT_ID,
