@@ -9,8 +9,9 @@ import { sha256 } from "@noble/hashes/sha256";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/utils";
 import { HDKey } from "@scure/bip32";
 import { p2pkh, p2sh, p2tr, p2wpkh } from "@scure/btc-signer";
+import { addressOfScript } from "./bitcoin-address.ts";
 import type { AddressType, ExtendedKey } from "./extended-key.ts";
-import type { BitcoinAddressForm, BitcoinNetwork, NetworkFamily, NetworkSettings } from "./network.ts";
+import type { BitcoinNetwork, NetworkFamily, NetworkSettings } from "./network.ts";
 import { slip44Of } from "./network.ts";
 
 /** What BIP-44 calls the chain of addresses for others to pay to. */
@@ -149,29 +150,25 @@ function hasAddresses(account: Account): boolean {
 }
 
 function bitcoinAddress({ addresses }: BitcoinNetwork, type: AddressType, publicKey: Uint8Array): string {
-  const form = codecOf(addresses);
-  switch (type) {
-    case "p2wpkh":
-      return spelled(p2wpkh(publicKey, form).address);
-    case "p2sh-p2wpkh":
-      return spelled(p2sh(p2wpkh(publicKey, form), form).address);
-    case "p2pkh":
-      return spelled(p2pkh(publicKey, form).address);
-    case "p2tr":
-      // The x coordinate alone, tweaked without a script tree (BIP-86).
-      return spelled(p2tr(publicKey.slice(1), undefined, form).address);
-    case "evm":
-      throw new Error("an account of EVM addresses is kept on a Bitcoin network");
-  }
-}
-
-function spelled(address: string | undefined): string {
-  if (address === undefined) throw new Error("an output of a known form has no address");
+  const address = addressOfScript(addresses, bytesToHex(scriptOf(type, publicKey)));
+  if (address === null) throw new Error(`an output of ${type} has no address`);
   return address;
 }
 
-function codecOf({ bech32, pubKeyHash, scriptHash }: BitcoinAddressForm) {
-  return { bech32, pubKeyHash, scriptHash, wif: 0 };
+function scriptOf(type: AddressType, publicKey: Uint8Array): Uint8Array {
+  switch (type) {
+    case "p2wpkh":
+      return p2wpkh(publicKey).script;
+    case "p2sh-p2wpkh":
+      return p2sh(p2wpkh(publicKey)).script;
+    case "p2pkh":
+      return p2pkh(publicKey).script;
+    case "p2tr":
+      // The x coordinate alone, tweaked without a script tree (BIP-86).
+      return p2tr(publicKey.slice(1)).script;
+    case "evm":
+      throw new Error("an account of EVM addresses is kept on a Bitcoin network");
+  }
 }
 
 /** Last 20 bytes of Keccak-256 of both coordinates (yellow paper, appendix F), in lower case. */

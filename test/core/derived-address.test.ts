@@ -7,6 +7,7 @@ import { HDKey } from "@scure/bip32";
 import fc from "fast-check";
 import { privateKeyToAddress } from "viem/accounts";
 import { describe, expect, test } from "vitest";
+import { parseAddress } from "../../src/core/address.ts";
 import {
   type Account,
   accountFingerprint,
@@ -125,6 +126,11 @@ describe("official addresses", () => {
     const own = account(publicAt(path, prefix), id, type);
     expect(own.path).toBe(path);
     expect(addressAt(networkOf(id), own, 0)).toBe(first);
+    // What is derived is spelt as what is given by hand, so that both are one watch.
+    for (const index of [0, 1, 2]) {
+      const address = addressAt(networkOf(id), own, index) ?? "";
+      expect(parseAddress(networkOf(id), address)).toEqual({ ok: true, address });
+    }
   });
 
   test("whatever the index: the public side gives the key that the private side has", () => {
