@@ -93,6 +93,16 @@ interface PayoutPace {
   readonly deadlineS: number;
 }
 
+/** Whether wallets there count their transactions. */
+export function countsNonces(network: NetworkSettings): network is EvmNetwork {
+  return network.payout.kind === "nonces";
+}
+
+/** Whether wallets there are sets of coins. */
+export function holdsCoins(network: NetworkSettings): network is BitcoinNetwork {
+  return network.payout.kind === "coins";
+}
+
 /** The coin's number in SLIP-44, as CAIP-19 names it. */
 export function slip44Of(network: NetworkSettings): number {
   return network.family === "evm" ? 60 : network.addresses.coinType;

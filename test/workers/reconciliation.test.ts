@@ -15,7 +15,7 @@ import type { Env } from "../../src/env.ts";
 import type { Tenant } from "../../src/index.ts";
 import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import { WithdrawalCommit } from "../../src/objects/tenant/withdrawals/commit.ts";
-import { signerOf } from "../../src/objects/tenant/withdrawals/signing.ts";
+import { signerOf } from "../../src/objects/tenant/withdrawals/nonces/signing.ts";
 import { patrol } from "../../src/patrol.ts";
 import { claimNonce, claimWithdrawalKey } from "../../src/store/d1/withdrawals.ts";
 import { putDeposit } from "../../src/store/tenant/deposit-store.ts";

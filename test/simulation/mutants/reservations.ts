@@ -3,7 +3,7 @@
 
 import type { Mutant } from "./mutant.ts";
 
-const FOLLOW = "src/objects/tenant/withdrawals/follow.ts";
+const FOLLOW = "src/objects/tenant/withdrawals/nonces/follow.ts";
 const CREATE = "src/objects/tenant/withdrawals/create.ts";
 const COMMIT = "src/objects/tenant/withdrawals/commit.ts";
 const BY_HAND = "src/objects/tenant/withdrawals/by-hand.ts";

@@ -9,7 +9,7 @@ import { refuse } from "../../../core/refusal.ts";
 import type { WithdrawalView } from "../../../core/views.ts";
 import { claimWithdrawalKey, releaseWithdrawalKey } from "../../../store/d1/withdrawals.ts";
 import { isRequestKey } from "../../../store/tenant/key-store.ts";
-import { changeWallet, count, insertWallet } from "../../../store/tenant/wallet-store.ts";
+import { count } from "../../../store/tenant/wallet-store.ts";
 import { type WithdrawalRow, withdrawalById, withdrawalByKey } from "../../../store/tenant/withdrawal-store.ts";
 import type { NewWithdrawal } from "../../api.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
@@ -17,7 +17,7 @@ import type { TenantContext } from "../context.ts";
 import { WithdrawalCommit } from "./commit.ts";
 import { fingerprintOf, readIntent, refusedNow, type WithdrawalIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
-import { walletAddress } from "./signing.ts";
+import { wakeWallet, walletAddress } from "./lines.ts";
 import { toWithdrawalView } from "./view.ts";
 
 /** Cron looks after a tenant with withdrawals for the first time so long after the request. */
@@ -71,7 +71,6 @@ async function reserve(c: TenantContext, tenantId: string, request: Request): Pr
     await releaseWithdrawalKey(c.env.DB, claim);
     return verdict;
   }
-  const sender = walletAddress(c, tenantId, intent.network);
   c.storage.transactionSync(() => {
     new WithdrawalCommit(c, tenantId).reserve(
       {
@@ -95,7 +94,7 @@ async function reserve(c: TenantContext, tenantId: string, request: Request): Pr
       },
       verdict.needsApproval,
     );
-    if (!verdict.needsApproval) changeWallet(c.db, insertWallet(c.db, intent.network, sender), { dueAt: c.now() });
+    if (!verdict.needsApproval) wakeWallet(c, tenantId, intent.network);
   });
   const made = withdrawalById(c.db, id);
   if (made === undefined) throw new Error(`withdrawal ${id} was just committed and is not there`);

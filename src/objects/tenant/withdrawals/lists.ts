@@ -2,11 +2,11 @@
 
 import type { Page, WithdrawalView } from "../../../core/views.ts";
 import { decodeCursor, toPage } from "../../../store/cursor.ts";
-import { withdrawalsOfTx } from "../../../store/tenant/slot-store.ts";
 import { listWithdrawals, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import type { PageRequest, WithdrawalFilter } from "../../api.ts";
 import { BAD_CURSOR, type Done, notFound } from "../authorize.ts";
 import { assetsNamed, type TenantContext } from "../context.ts";
+import { allRecords } from "./records.ts";
 import { toWithdrawalView } from "./view.ts";
 
 export function pageOfWithdrawals(
@@ -22,7 +22,9 @@ export function pageOfWithdrawals(
     ...(externalId === undefined ? {} : { externalId }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(asset === undefined ? {} : { assets: assetsNamed(c, asset, filter.network) }),
-    ...(txId === undefined ? {} : { ids: withdrawalsOfTx(c.db, txId.toLowerCase()) }),
+    ...(txId === undefined
+      ? {}
+      : { ids: allRecords().flatMap((records) => records.withdrawalsOfTx(c, txId.toLowerCase())) }),
   };
   const rows = listWithdrawals(c.db, query, before, page.limit + 1);
   return {

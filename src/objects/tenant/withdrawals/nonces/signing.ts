@@ -1,14 +1,14 @@
 /** Who signs for a tenant on a network, and the providers its transactions go through. */
 
-import { type DerivedSigner, deriveSigner } from "../../../chains/evm/derived-signer.ts";
-import { remoteSigner } from "../../../chains/evm/remote-signer.ts";
-import { type Intent, type PayoutNode, type Signer, SignerFault } from "../../../chains/payout.ts";
-import { createPayoutNodes } from "../../../chains/payout-nodes.ts";
-import { resealToken, type SignerRow, signerRow } from "../../../store/tenant/wallet-store.ts";
-import { checkTarget } from "../../../webhooks/target.ts";
-import { SecretFault, type SecretOwner } from "../../secret-box.ts";
-import type { TenantContext } from "../context.ts";
-import { placeOf } from "../targets.ts";
+import { type DerivedSigner, deriveSigner } from "../../../../chains/evm/derived-signer.ts";
+import { remoteSigner } from "../../../../chains/evm/remote-signer.ts";
+import { type Intent, type PayoutNode, type Signer, SignerFault } from "../../../../chains/payout.ts";
+import { createPayoutNodes } from "../../../../chains/payout-nodes.ts";
+import { resealToken, type SignerRow, signerRow } from "../../../../store/tenant/wallet-store.ts";
+import { checkTarget } from "../../../../webhooks/target.ts";
+import { SecretFault, type SecretOwner } from "../../../secret-box.ts";
+import type { TenantContext } from "../../context.ts";
+import { placeOf } from "../../targets.ts";
 
 const NODE_TIMEOUT_MS = 10_000;
 const SIGNER_TIMEOUT_MS = 15_000;

@@ -3,12 +3,13 @@
  * used is accounted for, and what was signed is what was approved.
  */
 
-import { burnCall } from "../../../chains/evm/intent.ts";
-import { readSigned } from "../../../chains/evm/signed-transaction.ts";
-import type { Intent, PayoutNode } from "../../../chains/payout.ts";
-import { compareMined, difference, foreignNonces } from "../../../core/reconciliation.ts";
-import type { DifferenceView } from "../../../core/views.ts";
-import { type AgreedLook, agree } from "../../../core/wallet-look.ts";
+import { burnCall } from "../../../../chains/evm/intent.ts";
+import { readSigned } from "../../../../chains/evm/signed-transaction.ts";
+import type { Intent, PayoutNode } from "../../../../chains/payout.ts";
+import { countsNonces } from "../../../../core/network.ts";
+import { compareMined, difference, foreignNonces } from "../../../../core/reconciliation.ts";
+import type { DifferenceView } from "../../../../core/views.ts";
+import { type AgreedLook, agree } from "../../../../core/wallet-look.ts";
 import {
   type AttemptRow,
   attemptsOf,
@@ -16,13 +17,13 @@ import {
   knownNonces,
   type SlotRow,
   slotAt,
-} from "../../../store/tenant/slot-store.ts";
-import { stepsOf, type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
-import type { TenantContext } from "../context.ts";
-import { RESOLVED } from "./commit.ts";
+} from "../../../../store/tenant/slot-store.ts";
+import { stepsOf, type WithdrawalRow, withdrawalById } from "../../../../store/tenant/withdrawal-store.ts";
+import type { TenantContext } from "../../context.ts";
+import { RESOLVED } from "../commit.ts";
+import type { Findings } from "../findings.ts";
 import type { WalletClaims } from "./compare-claims.ts";
-import { type Scope, slotName, slotOf, type WalletScope } from "./compare-scope.ts";
-import type { Findings } from "./findings.ts";
+import { type NonceScope, slotName, slotOf, type WalletScope } from "./compare-scope.ts";
 import { callOf } from "./payer.ts";
 import { payoutNodes } from "./signing.ts";
 
@@ -40,7 +41,7 @@ export interface WalletLooks {
 }
 
 /** Looks at every wallet that has something to show. Networks that do not answer are written down. */
-export async function lookAtWallets(c: TenantContext, scope: Scope, findings: Findings): Promise<WalletLooks[]> {
+export async function lookAtWallets(c: TenantContext, scope: NonceScope, findings: Findings): Promise<WalletLooks[]> {
   const looked = await Promise.all(
     scope.wallets.map(async (wallet): Promise<WalletLooks | null> => {
       const { network, sender } = wallet;
@@ -88,7 +89,7 @@ function logNode(network: string, node: string | undefined, error: unknown): voi
 /** In one turn, after the looks. What changed while they were made is left to the next report. */
 export function compareReceipts(
   c: TenantContext,
-  scope: Scope,
+  scope: NonceScope,
   looked: readonly WalletLooks[],
   findings: Findings,
 ): void {
@@ -189,7 +190,7 @@ function intentOf(c: TenantContext, slot: SlotRow, attempt: AttemptRow): Intent 
   const network = c.settings.knownNetworks.get(slot.network);
   const row = slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
   const call = attempt.kind === "burn" ? burnCall(sender) : row && callOf({ sender }, row);
-  if (network?.family !== "evm" || call === undefined) return null;
+  if (network === undefined || !countsNonces(network) || call === undefined) return null;
   const most = BigInt(attempt.mostPerGas);
   return {
     ...call,

@@ -3,14 +3,14 @@
  * the signer gives back is decoded and compared with the intent, then stored; only stored bytes are sent.
  */
 
-import { burnCall, gasLimitFor } from "../../../chains/evm/intent.ts";
-import { readSigned } from "../../../chains/evm/signed-transaction.ts";
-import { type Call, type Intent, type SignedTransaction, type Signer, SignerFault } from "../../../chains/payout.ts";
-import { larger } from "../../../core/amount.ts";
-import { type FeeQuote, type Fees, firstFees, mostPerGas, replacementFees } from "../../../core/fees.ts";
-import type { AgreedLook } from "../../../core/wallet-look.ts";
-import { isOpen } from "../../../core/withdrawal.ts";
-import { step } from "../../../steps.ts";
+import { burnCall, gasLimitFor } from "../../../../chains/evm/intent.ts";
+import { readSigned } from "../../../../chains/evm/signed-transaction.ts";
+import { type Call, type Intent, type SignedTransaction, type Signer, SignerFault } from "../../../../chains/payout.ts";
+import { larger } from "../../../../core/amount.ts";
+import { type FeeQuote, type Fees, firstFees, mostPerGas, replacementFees } from "../../../../core/fees.ts";
+import type { AgreedLook } from "../../../../core/wallet-look.ts";
+import { isOpen } from "../../../../core/withdrawal.ts";
+import { step } from "../../../../steps.ts";
 import {
   type AttemptRow,
   attemptsOf,
@@ -19,19 +19,10 @@ import {
   openSlots,
   type SlotRow,
   slotAt,
-} from "../../../store/tenant/slot-store.ts";
-import { changeWithdrawal } from "../../../store/tenant/withdrawal-store.ts";
-import {
-  callOf,
-  capOf,
-  estimateOf,
-  logProvider,
-  type Payer,
-  setWaiting,
-  stopWallet,
-  walletOf,
-  withdrawalOf,
-} from "./payer.ts";
+} from "../../../../store/tenant/slot-store.ts";
+import { changeWithdrawal } from "../../../../store/tenant/withdrawal-store.ts";
+import { logProvider, stopWallet, walletOf } from "../wallet.ts";
+import { callOf, capOf, estimateOf, type Payer, setWaiting, withdrawalOf } from "./payer.ts";
 
 /** Of one nonce and kind. Each one offers an eighth more, so the last offers nearly four times what the first did. */
 export const MAX_ATTEMPTS = 12;

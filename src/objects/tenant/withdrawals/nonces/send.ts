@@ -3,7 +3,7 @@
  * releases anything, and what is not understood means: the same bytes again, later.
  */
 
-import { meaningOf, type SendMeaning, together } from "../../../core/send-answer.ts";
+import { meaningOf, type SendMeaning, together } from "../../../../core/send-answer.ts";
 import {
   type AttemptRow,
   attemptsOf,
@@ -11,10 +11,11 @@ import {
   noteSend,
   openSlots,
   type SlotRow,
-} from "../../../store/tenant/slot-store.ts";
-import { count } from "../../../store/tenant/wallet-store.ts";
-import { WithdrawalCommit } from "./commit.ts";
-import { logProvider, type Payer, setWaiting, stopWallet, walletOf, withdrawalOf } from "./payer.ts";
+} from "../../../../store/tenant/slot-store.ts";
+import { count } from "../../../../store/tenant/wallet-store.ts";
+import { WithdrawalCommit } from "../commit.ts";
+import { logProvider, stopWallet, walletOf } from "../wallet.ts";
+import { type Payer, setWaiting, withdrawalOf } from "./payer.ts";
 
 /** The same bytes go out again after so long, as long as they are not mined: pools forget. */
 const RESEND_MS = 30_000;

@@ -4,12 +4,12 @@
  * when D1 says that the nonce is its own.
  */
 
-import { gasLimitFor } from "../../../chains/evm/intent.ts";
-import { larger, smaller } from "../../../core/amount.ts";
-import { type FeeQuote, firstFees, mostPerGas } from "../../../core/fees.ts";
-import { NATIVE } from "../../../core/transfer.ts";
-import { type AgreedLook, quorumOf } from "../../../core/wallet-look.ts";
-import { type ClaimedNonce, claimNonce } from "../../../store/d1/withdrawals.ts";
+import { gasLimitFor } from "../../../../chains/evm/intent.ts";
+import { larger, smaller } from "../../../../core/amount.ts";
+import { type FeeQuote, firstFees, mostPerGas } from "../../../../core/fees.ts";
+import { NATIVE } from "../../../../core/transfer.ts";
+import { type AgreedLook, quorumOf } from "../../../../core/wallet-look.ts";
+import { type ClaimedNonce, claimNonce } from "../../../../store/d1/withdrawals.ts";
 import {
   attemptsOf,
   changeSlot,
@@ -19,17 +19,18 @@ import {
   type SlotKey,
   type SlotRow,
   slotAt,
-} from "../../../store/tenant/slot-store.ts";
-import { changeWallet, count, insertWallet, raiseWallet } from "../../../store/tenant/wallet-store.ts";
+} from "../../../../store/tenant/slot-store.ts";
+import { changeWallet, count, insertWallet, raiseWallet } from "../../../../store/tenant/wallet-store.ts";
 import {
   changeWithdrawal,
   type WithdrawalRow,
   withdrawalById,
   withdrawalsWithoutNonce,
-} from "../../../store/tenant/withdrawal-store.ts";
-import { WithdrawalCommit } from "./commit.ts";
-import { mayStillBePaid } from "./judge.ts";
-import { callOf, capOf, estimateOf, logProvider, type Payer, walletOf, withdrawalOf } from "./payer.ts";
+} from "../../../../store/tenant/withdrawal-store.ts";
+import { WithdrawalCommit } from "../commit.ts";
+import { mayStillBePaid } from "../judge.ts";
+import { logProvider, walletOf } from "../wallet.ts";
+import { callOf, capOf, estimateOf, type Payer, withdrawalOf } from "./payer.ts";
 
 /** Nonces that are open and not mined, of one wallet. Nodes keep so many of one sender without complaint. */
 export const MAX_IN_FLIGHT = 16;

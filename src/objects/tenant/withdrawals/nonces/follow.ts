@@ -3,23 +3,22 @@
  * person's turn. Nothing is released here but on a final transaction of the same nonce.
  */
 
-import { unitsFromText } from "../../../core/amount.ts";
-import { networkRule } from "../../../core/policy.ts";
-import { newsOf, type Slot, type SlotNews } from "../../../core/slot.ts";
-import { NATIVE } from "../../../core/transfer.ts";
-import { showsPayment } from "../../../core/transfer-log.ts";
-import type { AgreedLook } from "../../../core/wallet-look.ts";
-import { attemptsOf, changeSlot, openSlots, type SlotRow, sendAgain } from "../../../store/tenant/slot-store.ts";
-import { count, raiseWallet } from "../../../store/tenant/wallet-store.ts";
-import { changeWithdrawal, stepsOf, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
-import { RESOLVED, WithdrawalCommit } from "./commit.ts";
-import { type Payer, stopWallet, withdrawalOf } from "./payer.ts";
+import { unitsFromText } from "../../../../core/amount.ts";
+import { networkRule } from "../../../../core/policy.ts";
+import { newsOf, type Slot, type SlotNews } from "../../../../core/slot.ts";
+import { NATIVE } from "../../../../core/transfer.ts";
+import { showsPayment } from "../../../../core/transfer-log.ts";
+import type { AgreedLook } from "../../../../core/wallet-look.ts";
+import { attemptsOf, changeSlot, openSlots, type SlotRow, sendAgain } from "../../../../store/tenant/slot-store.ts";
+import { count, raiseWallet } from "../../../../store/tenant/wallet-store.ts";
+import { changeWithdrawal, type WithdrawalRow } from "../../../../store/tenant/withdrawal-store.ts";
+import { WithdrawalCommit } from "../commit.ts";
+import { askPerson, isLate, judgeMined, type MinedFacts, takeBack } from "../settle.ts";
+import { stopWallet } from "../wallet.ts";
+import { type Payer, withdrawalOf } from "./payer.ts";
 
 type Mined = Extract<SlotNews, { kind: "mined" }>;
 
-const WAITS_FOR_NOBODY = { waitingFor: null };
-/** After its deadline, what is mined and still not settled waits so much longer before a person is asked. */
-const MINED_GRACE_MS = 6 * 3_600_000;
 /** A pool may hold so many more transactions of the wallet than are mined; beyond it a count is not believed. */
 const MAX_POOLED = 64;
 
@@ -82,51 +81,25 @@ function takeMined(payer: Payer, commit: WithdrawalCommit, slot: SlotRow, news: 
       changeWithdrawal(db, row.id, changes);
       row = { ...row, ...changes };
     }
-    judgeMined(payer, commit, row, { ...news, isNew });
+    judgeMined(payer.c, commit, row, factsOf(payer, row, news, isNew));
   }
   if (!news.isFinal) return;
   changeSlot(db, slot, { status: "final" });
   commit.bookFee(slot, slot.withdrawalId, feeUnits);
 }
 
-/** Where a withdrawal stands once one of its attempts is in a block. Each step is taken from where it is now. */
-function judgeMined(
-  payer: Payer,
-  commit: WithdrawalCommit,
-  found: WithdrawalRow,
-  news: Mined & { readonly isNew: boolean },
-): void {
-  const { attempt, receipt, isFinal, isNew } = news;
+function factsOf(payer: Payer, row: WithdrawalRow, news: Mined, isNew: boolean): MinedFacts {
+  const { attempt, receipt, isFinal } = news;
   const succeeded = attempt.kind === "payment" && receipt.success;
-  const isPaid = succeeded && isPaymentShown(payer, found, news);
-  const isDeep = isDeepEnough(payer, news);
-  const evidence = `${receipt.txId} in block ${receipt.height} ${receipt.blockHash}`;
-  let row = found;
-  // Confirmed in one block, and mined again in another that does not confirm it.
-  if (row.state === "confirmed" && !(isPaid && (!isNew || isDeep)) && !isPersonsWord(payer, row)) {
-    row = commit.move(row, { to: "confirmation_tracking", reason: "reorganised", evidence });
-  }
-  const isConclusive = isPaid ? isDeep : isFinal && !succeeded;
-  // A person's turn ends when the chain has the answer, not when it begins to have one.
-  if (row.state === "broadcast_pending" || (row.state === "manual_review" && isConclusive)) {
-    row = commit.move(row, {
-      to: "confirmation_tracking",
-      reason: "seen_in_block",
-      evidence,
-      changes: WAITS_FOR_NOBODY,
-    });
-  }
-  if (row.state !== "confirmation_tracking") return;
-  if (isPaid) {
-    if (isDeep)
-      commit.move(row, { to: "confirmed", reason: "confirmed_on_chain", evidence, changes: WAITS_FOR_NOBODY });
-  } else if (isFinal && succeeded) {
-    const changes = { waitingFor: "person" };
-    commit.move(row, { to: "manual_review", reason: "transfer_log_missing", evidence, changes });
-  } else if (isFinal) {
-    const reason = attempt.kind === "burn" ? "nonce_burnt" : "reverted_on_chain";
-    commit.move(row, { to: "failed", reason, evidence, changes: WAITS_FOR_NOBODY });
-  }
+  return {
+    succeeded,
+    isPaid: succeeded && isPaymentShown(payer, row, news),
+    isDeep: isDeepEnough(payer, news),
+    isFinal,
+    isNew,
+    evidence: `${receipt.txId} in block ${receipt.height} ${receipt.blockHash}`,
+    failure: attempt.kind === "burn" ? "nonce_burnt" : "reverted_on_chain",
+  };
 }
 
 function isPaymentShown({ sender }: Payer, row: WithdrawalRow, { receipt }: Mined): boolean {
@@ -140,11 +113,6 @@ function isDeepEnough({ network }: Payer, { depth, isFinal }: Mined): boolean {
   return isFinal || (rule !== "finalized" && depth >= rule);
 }
 
-/** A withdrawal that a person called confirmed does not follow the chain any more. */
-function isPersonsWord({ c }: Payer, row: WithdrawalRow): boolean {
-  return stepsOf(c.db, row.id).findLast(({ to }) => to === "confirmed")?.reason === RESOLVED;
-}
-
 function takeUnmined(payer: Payer, commit: WithdrawalCommit, slot: SlotRow, head: number): void {
   const { c, network } = payer;
   const evidence = `block ${slot.minedHeight} ${slot.minedBlockHash} was replaced`;
@@ -152,10 +120,7 @@ function takeUnmined(payer: Payer, commit: WithdrawalCommit, slot: SlotRow, head
   changeSlot(c.db, slot, { minedTxId: null, minedHeight: null, minedBlockHash: null, deadlineAt });
   sendAgain(c.db, slot, head);
   const row = withdrawalOf(payer, slot);
-  if (row === undefined) return;
-  changeWithdrawal(c.db, row.id, { feeUnits: null });
-  if (row.state !== "confirmed" || isPersonsWord(payer, row)) return;
-  commit.move({ ...row, feeUnits: null }, { to: "confirmation_tracking", reason: "reorganised", evidence });
+  if (row !== undefined) takeBack(c, commit, row, evidence);
 }
 
 /** Somebody else signs with this key: nothing more is signed here until a person has looked. */
@@ -184,18 +149,14 @@ function takeForeign(
     // Spent before it was claimed: nothing was signed, and another nonce will do.
     changeSlot(c.db, slot, { withdrawalId: null });
     changeWithdrawal(c.db, row.id, { sender: null, nonce: null });
-  } else if (row.state === "broadcast_pending" || row.state === "confirmation_tracking") {
-    commit.move(row, { to: "manual_review", reason, evidence, changes: { waitingFor: "person" } });
+  } else {
+    askPerson(commit, row, { reason, evidence });
   }
 }
 
-/** Nothing is released for being late. A person is asked, and the same bytes go on being sent. */
 function askAtDeadline(payer: Payer, commit: WithdrawalCommit, slot: SlotRow): void {
-  const graceMs = slot.minedTxId === null ? 0 : MINED_GRACE_MS;
-  if (payer.c.now() < slot.deadlineAt + graceMs) return;
-  const row = withdrawalOf(payer, slot);
-  if (row?.state !== "broadcast_pending" && row?.state !== "confirmation_tracking") return;
+  if (!isLate(payer.c, slot)) return;
   const last = attemptsOf(payer.c.db, slot).at(-1);
   const evidence = last === undefined ? "nothing was signed" : `${last.txId}: ${last.outcome ?? "not sent"}`;
-  commit.move(row, { to: "manual_review", reason: "deadline", evidence, changes: { waitingFor: "person" } });
+  askPerson(commit, withdrawalOf(payer, slot), { reason: "deadline", evidence });
 }

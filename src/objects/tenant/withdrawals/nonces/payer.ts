@@ -1,28 +1,22 @@
-/** One hot wallet while it is being driven: its rows, its signer, its providers, and what they say together. */
+/** One hot wallet that counts nonces while it is being driven: its signer, its providers, and what they say together. */
 
-import { gasLimitFor, transferCall } from "../../../chains/evm/intent.ts";
-import type { Call, GasEstimate, PayoutNode, Signer } from "../../../chains/payout.ts";
-import { larger, unitsFromText } from "../../../core/amount.ts";
-import { capFor, type FeeQuote, perGasNow } from "../../../core/fees.ts";
-import type { EvmNetwork } from "../../../core/network.ts";
-import { type AgreedLook, agree, quorumOf } from "../../../core/wallet-look.ts";
-import { attemptsOf, openSlots, type SlotRow } from "../../../store/tenant/slot-store.ts";
-import { changeWallet, insertWallet, type WalletRow, walletRow } from "../../../store/tenant/wallet-store.ts";
-import { changeWithdrawal, type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
-import { soon } from "../../soon.ts";
-import type { TenantContext } from "../context.ts";
-import { scannerOf } from "../peers.ts";
+import { gasLimitFor, transferCall } from "../../../../chains/evm/intent.ts";
+import type { Call, GasEstimate, PayoutNode, Signer } from "../../../../chains/payout.ts";
+import { larger, unitsFromText } from "../../../../core/amount.ts";
+import { capFor, type FeeQuote, perGasNow } from "../../../../core/fees.ts";
+import { countsNonces, type EvmNetwork } from "../../../../core/network.ts";
+import { type AgreedLook, agree, quorumOf } from "../../../../core/wallet-look.ts";
+import { attemptsOf, openSlots, type SlotRow } from "../../../../store/tenant/slot-store.ts";
+import { type WithdrawalRow, withdrawalById } from "../../../../store/tenant/withdrawal-store.ts";
+import type { TenantContext } from "../../context.ts";
+import { type HotWallet, logProvider, setWaitingOf } from "../wallet.ts";
 import { payoutNodes, signerOf, walletAddress } from "./signing.ts";
 
-const SCANNER_DEADLINE_MS = 5_000;
 /** Receipts asked for in one look: with what else is asked, one batch, which one backend answers. */
 const MAX_HASHES = 90;
 
-export interface Payer {
-  readonly c: TenantContext;
-  readonly tenantId: string;
+export interface Payer extends HotWallet {
   readonly network: EvmNetwork;
-  readonly sender: string;
   /** Null: this wallet is no longer the one in use. What it sent is followed, and nothing new is signed. */
   readonly signer: Signer | null;
   readonly nodes: readonly PayoutNode[];
@@ -31,33 +25,18 @@ export interface Payer {
 /** Null when the network is switched off. */
 export function payerOf(c: TenantContext, tenantId: string, networkId: string, sender?: string): Payer | null {
   const network = c.settings.networks.get(networkId)?.settings;
-  if (network?.family !== "evm") return null;
+  if (network === undefined || !countsNonces(network)) return null;
   const current = walletAddress(c, tenantId, networkId);
   const signer = sender === undefined || sender === current ? signerOf(c, tenantId, networkId) : null;
   return { c, tenantId, network, sender: sender ?? current, signer, nodes: payoutNodes(c, networkId) };
 }
 
-export function walletOf({ c, network, sender }: Payer): WalletRow {
-  return walletRow(c.db, network.id, sender) ?? insertWallet(c.db, network.id, sender);
+export function setWaiting(payer: Payer, slot: SlotRow, waitingFor: string | null): void {
+  setWaitingOf(payer.c, withdrawalOf(payer, slot), waitingFor);
 }
 
 export function withdrawalOf({ c }: Payer, slot: SlotRow): WithdrawalRow | undefined {
   return slot.withdrawalId === null ? undefined : withdrawalById(c.db, slot.withdrawalId);
-}
-
-/** A person in charge stays in charge: their turn is not taken from them by a lesser wait. */
-export function setWaiting(payer: Payer, slot: SlotRow, waitingFor: string | null): void {
-  const row = withdrawalOf(payer, slot);
-  if (row === undefined || row.state === "manual_review" || row.waitingFor === waitingFor) return;
-  changeWithdrawal(payer.c.db, row.id, { waitingFor });
-}
-
-/** Nothing more is signed or sent from this wallet until a person has looked. The first incident is the one shown. */
-export function stopWallet(payer: Payer, incident: string): void {
-  const { c, network, sender } = payer;
-  console.error(JSON.stringify({ at: "withdrawals", network: network.id, sender, incident }));
-  if (walletOf(payer).status === "stopped") return;
-  changeWallet(c.db, { network: network.id, sender }, { status: "stopped", incident });
 }
 
 /**
@@ -143,16 +122,6 @@ export async function estimateOf(
   return beyond.length >= quorum ? { ok: "too_much", gas: beyond.reduce(larger) } : null;
 }
 
-/** Whether the network may be paid out on: its chain is not in dispute. Who cannot say holds payments back. */
-export async function isHalted({ c, network }: Payer): Promise<boolean> {
-  try {
-    return (await soon(scannerOf(c.env, network.id).status(), SCANNER_DEADLINE_MS)).status === "halted";
-  } catch (error) {
-    console.warn(JSON.stringify({ at: "withdrawals", network: network.id, call: "status", error: String(error) }));
-    return true;
-  }
-}
-
 /** The call that pays a withdrawal. */
 export function callOf({ sender }: Pick<Payer, "sender">, row: WithdrawalRow): Call {
   return transferCall(row.asset, sender, row.destination, unitsFromText(row.amountUnits));
@@ -161,11 +130,4 @@ export function callOf({ sender }: Pick<Payer, "sender">, row: WithdrawalRow): C
 /** Wei. */
 export function capOf({ network }: Pick<Payer, "network">, kind: Parameters<typeof capFor>[0]): bigint {
   return capFor(kind, BigInt(Math.round(network.payout.maxFeeGwei * 1e9)));
-}
-
-export function logProvider(payer: Payer, call: string, node: string | undefined, error: unknown): void {
-  const { network, tenantId } = payer;
-  console.warn(
-    JSON.stringify({ at: "withdrawals", tenant: tenantId, network: network.id, node, call, error: String(error) }),
-  );
 }
