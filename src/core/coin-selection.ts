@@ -7,7 +7,7 @@
  */
 
 import { larger } from "./amount.ts";
-import { scriptOfAddress } from "./bitcoin-script.ts";
+import { scriptOfAddress } from "./bitcoin-address.ts";
 import { type Coin, coinText, type Payment } from "./coins.ts";
 import { exactCoins } from "./exact-coins.ts";
 import { CALM_PER_KVB, type FeeDemand, feeOf, leastChange, marginalPerKvb } from "./fee-rate.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readSigned } from "../../src/chains/bitcoin/signed-spend.ts";
 import type { SpendIntent } from "../../src/chains/coin-payout.ts";
-import { scriptOfAddress } from "../../src/core/bitcoin-script.ts";
+import { scriptOfAddress } from "../../src/core/bitcoin-address.ts";
 import { type CoinPlan, type Selection, type SelectionQuestion, selectCoins } from "../../src/core/coin-selection.ts";
 import { type Coin, coinText, type Payment } from "../../src/core/coins.ts";
 import { type FeeDemand, feeOf, leastChange } from "../../src/core/fee-rate.ts";

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { readSigned } from "../../src/chains/bitcoin/signed-spend.ts";
 import { scriptCodeOf } from "../../src/chains/bitcoin/spend-form.ts";
 import type { SpendIntent } from "../../src/chains/coin-payout.ts";
-import { scriptOfAddress } from "../../src/core/bitcoin-script.ts";
+import { scriptOfAddress } from "../../src/core/bitcoin-address.ts";
 import { coinOf, coinWallet, PAYEES, REGTEST, SEED } from "../support/coin-wallet.ts";
 
 type Raw = ReturnType<typeof RawTx.decode>;

@@ -6,7 +6,7 @@
 import { hexToBytes } from "@noble/hashes/utils";
 import type { HDKey } from "@scure/bip32";
 import { p2wpkh, SigHash, Transaction } from "@scure/btc-signer";
-import { scriptOfAddress } from "../../core/bitcoin-script.ts";
+import { scriptOfAddress } from "../../core/bitcoin-address.ts";
 import type { BitcoinAddressForm, BitcoinNetwork } from "../../core/network.ts";
 import type { CoinSigner, SpendIntent } from "../coin-payout.ts";
 import { keyBelowSeed, walletPath } from "../wallet-seed.ts";

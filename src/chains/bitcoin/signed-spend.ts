@@ -8,7 +8,7 @@ import { ripemd160 } from "@noble/hashes/legacy";
 import { sha256 } from "@noble/hashes/sha2";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils";
 import { RawTx, Transaction } from "@scure/btc-signer";
-import { scriptOfAddress } from "../../core/bitcoin-script.ts";
+import { scriptOfAddress } from "../../core/bitcoin-address.ts";
 import { boundsOf, feeRateLimits } from "../../core/fee-rate.ts";
 import type { BitcoinNetwork } from "../../core/network.ts";
 import { MAX_TX_WEIGHT } from "../../core/tx-size.ts";

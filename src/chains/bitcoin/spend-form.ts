@@ -5,7 +5,7 @@
 
 import { hexToBytes } from "@noble/hashes/utils";
 import { OutScript } from "@scure/btc-signer";
-import { scriptOfAddress } from "../../core/bitcoin-script.ts";
+import { scriptOfAddress } from "../../core/bitcoin-address.ts";
 import type { BitcoinAddressForm } from "../../core/network.ts";
 import type { SpendIntent } from "../coin-payout.ts";
 
