@@ -142,6 +142,31 @@ describe("a look", () => {
     expect(countOf(double, "getblock")).toBe(8);
   });
 
+  it("finds a spender in a block that was read for another pin, and has that block alone again", async () => {
+    const { chain, double, owned, pins } = world({ coins: 3 });
+    const txs: BitcoinTx[] = [];
+    for (const coin of owned) {
+      txs.push(chain.submit(await spend([coin])));
+      chain.mine(2);
+    }
+    const node = newNode(double);
+    const said = async (place: number) =>
+      (await node.look({ pins: [at(pins, place)], heights: [] })).spenders.get(coinText(at(owned, place)));
+    expect(await said(2)).toEqual(spenderOf(at(txs, 2), chain));
+    const read = countOf(double, "getblock");
+    expect(await said(0)).toEqual(spenderOf(at(txs, 0), chain));
+    expect(await said(1)).toEqual(spenderOf(at(txs, 1), chain));
+    expect(countOf(double, "getblock")).toBe(read + 2);
+  });
+
+  it("looks again when a coin was seen at another head", async () => {
+    const { double, node, owned, pins } = world();
+    double.next("gettxout", 1, (_, honest) => ({ ...(honest() as object), bestblock: "ab".repeat(32) }));
+    const { spenders } = await node.look({ pins, heights: [] });
+    expect(spenders.get(coinText(at(owned, 0)))).toBeNull();
+    expect(countOf(double, "gettxout")).toBe(2);
+  });
+
   it("reads 50 blocks at most, says nothing of what it did not reach, and goes on from there", async () => {
     const { chain, double, owned, pins } = world({ coins: 2 });
     chain.mine(119);
