@@ -168,7 +168,8 @@ export class BitcoinNodeDouble {
     }
   }
 
-  protected honest(method: string, params: readonly unknown[]): unknown {
+  /** What it would honestly say. @throws CoreError */
+  honest(method: string, params: readonly unknown[]): unknown {
     const answered = answer(this.#shown(), this.facts, method, params);
     if (this.lag > 0 && method === "sendrawtransaction") this.chain.offer(parseTx(String(params[0])));
     return answered;
