@@ -2,7 +2,7 @@ import m0000 from "./0000_initial.sql";
 import m0001 from "./0001_withdrawals.sql";
 import m0002 from "./0002_secrets_and_health.sql";
 import m0003 from "./0003_endpoint_targets.sql";
-import m0004 from "./0004_xpubs.sql";
+import m0004 from "./0004_families.sql";
 import journal from "./meta/_journal.json";
 
 export default {
