@@ -1,10 +1,6 @@
 /**
  * The networks that are built in, each with its own numbers and a reason beside every number. Where a
- * token's address and decimals were read is in docs/networks.md: two independent sources for each.
- *
- * - `pool`: off where a pool is too large to be read by everybody.
- * - `payout.minFeeRate`, `maxFeeRate`: as `maxFeeGwei`, in satoshi per virtual byte.
- *
+ * token's address and decimals were read is in docs/networks.md: two independent sources for each. *
  * Kept by a test: confirmations <= reorgWindow, addresses canonical, one chain under one id.
  *
  * How the numbers are chosen:
@@ -19,13 +15,16 @@
  * - `pollMs`: every few blocks, so that one poll reads at most half of what one reading may hold.
  * - `internal`: on where tracing every block is affordable. Elsewhere `GET /v1/networks` says `off`, and an
  *   operator whose provider includes traces turns it on.
+ * - `pool`: off where a pool is too large to be read by everybody.
  * - `payout.maxFeeGwei`: above what the network asked in its worst hours, far below what a slip of a digit or a
  *   lying provider would ask. A payment that needs more waits.
+ * - `payout.minFeeRate`, `maxFeeRate`: the floor that nodes relay from, and the same cap in satoshi per virtual byte.
  * - `payout.replaceAfterBlocks`: one and a half to three minutes: a fee that was right is mined long before.
  * - `payout.deadlineS`: an hour. Replacements had twenty chances by then; a person should look.
  */
 
-import type { BitcoinNetwork, EvmNetwork, NetworkSettings, TokenFacts } from "./network.ts";
+import { BITCOIN_NETWORKS } from "./bitcoin-networks.ts";
+import type { EvmNetwork, NetworkSettings, TokenFacts } from "./network.ts";
 
 const ETHER = { symbol: "ETH", decimals: 18 };
 
@@ -298,57 +297,6 @@ const local: EvmNetwork = {
   },
 };
 
-/** Coins are the account: deposits are outputs, and what excludes two payments of one withdrawal is a shared input. */
-const bitcoin: BitcoinNetwork = {
-  id: "bitcoin",
-  family: "bitcoin",
-  // The first 32 digits of the genesis block's hash (CAIP-4's bip122).
-  caip2: "bip122:000000000019d6689c085ae165831e93",
-  nativeAsset: { symbol: "BTC", decimals: 8 },
-  // There is no tag: depth is all there is.
-  finality: "depth",
-  // An hour of work. What is confirmed may be withdrawn at once; replacing six blocks was never seen.
-  confirmations: 6,
-  // Depth is work here, and time stamps may be two hours off: time says nothing that depth does not.
-  minConfirmSeconds: 0,
-  // A day: above the 101 blocks that a coinbase output waits for, and far above every fork there was.
-  reorgWindow: 144,
-  // A block comes every ten minutes; half a minute late is soon.
-  pollMs: 15_000,
-  native: true,
-  internal: false,
-  // A pool of a hundred thousand transactions must be read whole: a choice for whoever runs a node of their own.
-  pool: false,
-  tokens: [],
-  addresses: { bech32: "bc", pubKeyHash: 0x00, scriptHash: 0x05, coinType: 0 },
-  payout: {
-    kind: "coins",
-    // What nodes relay at all, doubled where it is cheap to be sure: Core's default floor is 1 sat/vB.
-    minFeeRate: 1,
-    // The worst hours (May 2023, April 2024) asked some hundreds; a payment can wait.
-    maxFeeRate: 500,
-    // Half an hour.
-    feeTargetBlocks: 3,
-    // Some 3 kB: still cheap to replace, and far below what pools refuse.
-    maxBatch: 100,
-    replaceAfterBlocks: 6,
-    // Blocks come in bursts: six hours pass before lateness means something.
-    deadlineS: 21_600,
-  },
-};
-
-/** A development chain of one's own: its blocks come when somebody asks for them. */
-const bitcoinRegtest: BitcoinNetwork = {
-  ...bitcoin,
-  id: "bitcoin-regtest",
-  caip2: "bip122:0f9188f13cb7b2c71f2a335e3a4fc328",
-  confirmations: 3,
-  pollMs: 1_000,
-  pool: true,
-  addresses: { bech32: "bcrt", pubKeyHash: 0x6f, scriptHash: 0xc4, coinType: 1 },
-  payout: { ...bitcoin.payout, replaceAfterBlocks: 5, deadlineS: 3_600 },
-};
-
 export const BUILT_IN_NETWORKS: readonly NetworkSettings[] = [
   ethereum,
   base,
@@ -358,8 +306,7 @@ export const BUILT_IN_NETWORKS: readonly NetworkSettings[] = [
   bsc,
   sepolia,
   local,
-  bitcoin,
-  bitcoinRegtest,
+  ...BITCOIN_NETWORKS,
 ];
 
 function token(symbol: string, contract: string, decimals: number): TokenFacts {

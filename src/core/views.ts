@@ -77,8 +77,9 @@ export interface DepositView {
   confirmations: number;
   /** null: the chain's own finalized tag decides. */
   confirmations_required: number | null;
-  block_height: number;
-  block_hash: string;
+  /** Both null: it waits to be mined, or was dropped while it waited. */
+  block_height: number | null;
+  block_hash: string | null;
   created_at: string;
   confirmed_at: string | null;
   reverted_at: string | null;

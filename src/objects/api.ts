@@ -310,8 +310,8 @@ export interface Observation {
   /** First height that may still be replaced. What lies below is final. */
   readonly windowFrom: number;
   readonly added: readonly SeenTransfer[];
-  /** Keys that are no longer on the best chain. Empty when `base` is null. */
-  readonly removed: readonly TransferKey[];
+  /** Keys that are no longer on the best chain, or no longer wait. Empty when `base` is null. */
+  readonly removed: readonly RemovedTransfer[];
   /**
    * First height that a person allowed to be replaced although it had become final, or null. Settled
    * payments from here on are subject to this observation.
@@ -319,8 +319,12 @@ export interface Observation {
   readonly reopenedFrom: number | null;
 }
 export interface SeenTransfer extends Transfer {
-  /** Time stamp of the block, unix seconds. */
+  /** Time stamp of the block, unix seconds; 0 while it waits to be mined. */
   readonly timestamp: number;
+}
+export interface RemovedTransfer extends TransferKey {
+  /** It waited, and waits no longer: this says nothing against a payment that is in a block. */
+  readonly wasUnmined?: boolean;
 }
 
 export type Observed =

@@ -101,6 +101,7 @@ export const transfers = sqliteTable(
     height: integer("height").notNull(),
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),
+    leastDepth: integer("least_depth").notNull().default(1),
   },
   (t) => [primaryKey({ columns: [t.network, t.txId, t.transferIndex] })],
 );
@@ -122,6 +123,8 @@ export const deposits = sqliteTable(
     epoch: integer("epoch").notNull(),
     /** A depth, or "finalized". */
     rule: text("rule").notNull(),
+    /** Depth that the chain itself asks for, whatever the rule says. */
+    leastDepth: integer("least_depth").notNull().default(1),
     height: integer("height").notNull(),
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),
@@ -136,6 +139,8 @@ export const deposits = sqliteTable(
     backfillId: text("backfill_id"),
   },
   (t) => [
+    // The height `UNMINED`, spelt out.
+    index("deposits_unmined").on(t.network).where(sql`height = 4503599627370496 AND status = 'pending'`),
     uniqueIndex("deposits_key").on(t.txId, t.transferIndex, t.network),
     index("deposits_account").on(t.account),
     index("deposits_address").on(t.address),
