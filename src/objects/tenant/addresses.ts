@@ -24,6 +24,7 @@ import {
   setWatchedFrom,
   updateDetails,
 } from "../../store/tenant/address-store.ts";
+import { walletAddressRow } from "../../store/tenant/coin-store.ts";
 import { bindKey, unbindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
@@ -68,6 +69,9 @@ async function takeAddress(
     return { ok: true, value: await viewOf(c, tenantId, known), replayed: use.kind === "replay" };
   }
 
+  if (walletAddressRow(c.db, network, address) !== undefined) {
+    return refuse("address_taken", `${address} on ${network} is a hot wallet's own. What it receives is no deposit.`);
+  }
   await giveBack(c, tenantId, place);
   const claim = await claimAddress(c.env.DB, { network, address, tenantId, now: c.now() });
   if (claim === "taken") {

@@ -49,6 +49,18 @@ export function accountOfAddress(db: TenantDb, network: string, address: string)
   return row.account;
 }
 
+/** Whether an address is, or ever was, one of this tenant's for deposits. */
+export function wasWatched(db: TenantDb, network: string, address: string): boolean {
+  return (
+    db
+      .select({ id: addresses.id })
+      .from(addresses)
+      .where(and(eq(addresses.address, address), eq(addresses.network, network)))
+      .limit(1)
+      .get() !== undefined
+  );
+}
+
 export function addressById(db: TenantDb, id: string): AddressRow | undefined {
   return db
     .select()
