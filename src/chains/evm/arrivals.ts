@@ -12,11 +12,11 @@
  */
 
 import type { Transfer } from "../../core/transfer.ts";
+import type { Cut } from "../cut.ts";
 import type { BlockRef, Reading } from "../port.ts";
 import type { RpcAnswer, RpcCall } from "../rpc/client.ts";
 import { chunked } from "../rpc/parallel.ts";
 import type { NodeAccess } from "./access.ts";
-import type { Cut } from "./cut.ts";
 import type { Log } from "./records.ts";
 import { amountOf, formOf, senderOf } from "./transfer-log.ts";
 

@@ -4,6 +4,7 @@
  * too much for one answer is traced by its transactions: nobody may stop the reading with a heavy block.
  */
 
+import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
 import type { RpcAnswer } from "../rpc/client.ts";
 import { inParallel } from "../rpc/parallel.ts";
@@ -16,7 +17,6 @@ import {
   readTransactionTrace,
   type TraceReading,
 } from "./call-traces.ts";
-import type { Cut } from "./cut.ts";
 import { toQuantity } from "./parse.ts";
 
 /** Traces at a time. They are the largest answers there are. */

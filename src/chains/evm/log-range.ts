@@ -4,6 +4,7 @@
  * What a vendor suggests instead is not looked at.
  */
 
+import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
 import type { RpcAnswer } from "../rpc/client.ts";
 import { chunked, inParallel } from "../rpc/parallel.ts";
@@ -11,7 +12,6 @@ import { isUnknownBlock, mayHelpToAskLess, type RpcFailure } from "../rpc/rpc-fa
 import { type NodeAccess, PARALLEL_REQUESTS } from "./access.ts";
 import { keepListed, listedLogs, MAX_CONTRACTS_PER_FILTER, transferFilter } from "./block-evidence.ts";
 import { bloomMayHold } from "./bloom.ts";
-import type { Cut } from "./cut.ts";
 import { parseObject, toQuantity } from "./parse.ts";
 import { provenReceiptsOf } from "./receipts.ts";
 import { type Log, parseRef } from "./records.ts";

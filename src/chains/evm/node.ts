@@ -4,6 +4,7 @@
  */
 
 import type { TokenFacts } from "../../core/network.ts";
+import { Cut } from "../cut.ts";
 import {
   type BlockRef,
   ChainFault,
@@ -14,10 +15,10 @@ import {
   MAX_BLOCKS_PER_READ,
   type Reading,
 } from "../port.ts";
+import { assertRange } from "../range.ts";
 import { RpcClient } from "../rpc/client.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
 import { lacksTraces, type NodeAccess, newAccess } from "./access.ts";
-import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
 import { MalformedAnswer, parseObject, parseQuantity } from "./parse.ts";
 import { readBlocks } from "./read-blocks.ts";
@@ -99,11 +100,5 @@ export class EvmNode implements ChainNode {
       if (!(error instanceof MalformedAnswer)) throw error;
       throw new ChainFault(`${this.name}: ${this.#access.rpc.clean(error.message)}`, true, this.name);
     }
-  }
-}
-
-function assertRange(from: number, to: number, max: number): void {
-  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from || to - from >= max) {
-    throw new Error(`a reading covers 1 to ${max} heights, asked for ${from}..${to}`);
   }
 }

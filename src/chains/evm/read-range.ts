@@ -5,13 +5,13 @@
  */
 
 import { TRANSFER_TOPIC } from "../../core/transfer-log.ts";
+import { Cut } from "../cut.ts";
 import type { BlockRef, Interest, Reading } from "../port.ts";
 import { chunked, inParallel } from "../rpc/parallel.ts";
 import { type NodeAccess, PARALLEL_REQUESTS, paceOf } from "./access.ts";
 import { weighRange } from "./arrivals.ts";
 import { keepListed } from "./block-evidence.ts";
 import { bloomMayHold, bloomMayHoldTransfer } from "./bloom.ts";
-import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
 import { readInternal } from "./internal.ts";
 import { type LogRange, type RangeHeader, readLogRange } from "./log-range.ts";

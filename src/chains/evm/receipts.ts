@@ -4,11 +4,11 @@
  * block is not done (never that it holds nothing).
  */
 
+import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
 import { chunked } from "../rpc/parallel.ts";
 import { isMethodMissing, isTimeout, isTooMuch, isUnknownBlock, type RpcFailure } from "../rpc/rpc-failure.ts";
 import type { NodeAccess } from "./access.ts";
-import type { Cut } from "./cut.ts";
 import { parseList } from "./parse.ts";
 import { proveReceipts } from "./receipt-proof.ts";
 import { type Block, parseBlock, parseReceipt, type Receipt } from "./records.ts";

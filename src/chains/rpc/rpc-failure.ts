@@ -55,9 +55,14 @@ export function isTimeout(failure: RpcFailure): boolean {
 /** The node does not have the block that was named. Asking again, or elsewhere, may find it. */
 export function isUnknownBlock(failure: RpcFailure): boolean {
   if (failure.kind !== "rpc") return false;
-  return /unknown block|\b(block|header|resource)\b.{0,90}\bnot found|(cannot|could not|can't) find (the )?(block|header)|missing block|\b(block|header)\b.{0,90}\b(not available|unavailable|does not exist)|after last accepted|beyond (current )?head/i.test(
+  return /unknown block|\b(block|header|resource)\b.{0,90}\bnot found|(cannot|could not|can't) find (the )?(block|header)|missing block|\b(block|header)\b.{0,90}\b(not available|unavailable|does not exist)|block height out of range|after last accepted|beyond (current )?head/i.test(
     failure.message,
   );
+}
+
+/** Bitcoin Core, while it loads what it has on disk: minutes, not a slip (`RPC_IN_WARMUP`). */
+function isWarmingUp(failure: RpcFailure): boolean {
+  return failure.kind === "rpc" && failure.code === -28;
 }
 
 /** The block is known, its state is gone: the node keeps recent state only. */
@@ -132,6 +137,7 @@ export function isWorthAskingAgain(failure: RpcFailure): boolean {
   if (failure.kind !== "rpc") return false;
   return !(
     failure.code === -32602 ||
+    isWarmingUp(failure) ||
     isMethodMissing(failure) ||
     isUnknownBlock(failure) ||
     isStateGone(failure) ||

@@ -3,7 +3,7 @@
  * of the reading: the lowest trouble wins, and no block is skipped.
  */
 
-import type { Stopped } from "../port.ts";
+import type { Stopped } from "./port.ts";
 
 export class Cut {
   #stopped: Stopped | null = null;
