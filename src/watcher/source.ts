@@ -6,12 +6,21 @@
 import { ChainNodes } from "../chains/nodes.ts";
 import type { ChainNode } from "../chains/port.ts";
 import type { NodeOutcome } from "../core/health.ts";
-import type { EvmNetwork } from "../core/network.ts";
+import type { NativeAsset, TokenFacts } from "../core/network.ts";
 
-export type SourceNetwork = Pick<
-  EvmNetwork,
-  "id" | "family" | "chainId" | "nativeAsset" | "native" | "internal" | "tokens"
->;
+/** What a watcher has to know of a network. */
+export interface SourceNetwork {
+  readonly id: string;
+  readonly family: "evm";
+  readonly chainId: number;
+  readonly nativeAsset: NativeAsset;
+  /** Whether a transaction's own value counts. */
+  readonly native: boolean;
+  /** Whether coins sent by contracts are read from traces, where the node offers them. */
+  readonly internal: boolean;
+  /** Contracts canonical. */
+  readonly tokens: readonly TokenFacts[];
+}
 
 export interface DepositSource {
   readonly network: SourceNetwork;
