@@ -8,7 +8,7 @@ import { blockHex } from "../support/bitcoin-block.ts";
 import { BitcoinChain } from "../support/bitcoin-chain.ts";
 import { BitcoinNodeDouble } from "../support/bitcoin-double.ts";
 import { FAUCET, testKey } from "../support/bitcoin-faucet.ts";
-import { type BitcoinTx, malleate } from "../support/bitcoin-tx.ts";
+import { type BitcoinTx, buildTx, malleate } from "../support/bitcoin-tx.ts";
 import { type Bitcoind, noBitcoind, startBitcoind } from "../support/bitcoind.ts";
 
 const payee = testKey("payee");
@@ -234,6 +234,65 @@ describe.skipIf(noBitcoind)("a real node, given the same blocks and transactions
     expect(await pool()).toEqual([]);
   });
 
+  it("names every form of script and its address", async () => {
+    const forms = [
+      payee.legacyAddress,
+      payee.address,
+      payee.taprootAddress,
+      `a914${"22".repeat(20)}87`,
+      `0020${"33".repeat(32)}`,
+      "51024e73",
+      `5210${"44".repeat(16)}`,
+      `5520${"55".repeat(32)}`,
+    ];
+    const outputs = [...forms.map((to) => ({ to, amount: 10_000n })), { to: "6a0411223344", amount: 0n }];
+    const [first, ...rest] = outputs;
+    if (first === undefined) throw new Error("no form");
+    const tx = chain.pay(first.to, first.amount, { outputs: rest, keepBack: true });
+    expect(await send(tx)).toBe(tx.txid);
+    await both("getrawtransaction", tx.txid, true);
+    // Knots' pool refuses a script of 35 bytes, which Core's takes.
+    const toKey = chain.pay(`2102${"79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"}ac`, 5_000n);
+    chain.mine();
+    await give();
+    await both("getblock", chain.tip.hash, 3);
+    for (const vout of tx.outputs.keys()) await both("gettxout", tx.txid, vout);
+    await both("gettxout", toKey.txid, 0);
+  });
+
+  it("finds bad signatures as the node does", async () => {
+    const good = [paid(10_000n), chain.pay(payee.address, 10_000n, { keepBack: true, legacy: true })];
+    const said: string[] = [];
+    for (const tx of good) {
+      const [input] = tx.inputs;
+      if (input === undefined) throw new Error("no input");
+      const without = { ...input, witness: [], scriptSig: "" };
+      const spoiled = { ...input, witness: input.witness.map(spoil), scriptSig: spoil(input.scriptSig) };
+      const swapped = { ...input, witness: [...input.witness].reverse(), scriptSig: input.scriptSig.slice(144) };
+      const short = { ...input, witness: input.witness.slice(1), scriptSig: "" };
+      for (const one of [without, spoiled, swapped, short]) said.push(await send(buildTx({ ...tx, inputs: [one] })));
+    }
+    expect(said.map((text) => text.replace(/[0-9a-f]{64}/g, "..."))).toMatchInlineSnapshot(`
+      [
+        "-26 mempool-script-verify-flag-failed (Witness program hash mismatch), input 0 of ... (wtxid ...), spending ...:0",
+        "-26 mempool-script-verify-flag-failed (Script failed an OP_EQUALVERIFY operation), input 0 of ... (wtxid ...), spending ...:0",
+        "-26 mempool-script-verify-flag-failed (Script failed an OP_EQUALVERIFY operation), input 0 of ... (wtxid ...), spending ...:0",
+        "-26 mempool-script-verify-flag-failed (Witness program hash mismatch), input 0 of ... (wtxid ...), spending ...:0",
+        "-26 mempool-script-verify-flag-failed (Operation not valid with the current stack size), input 0 of ... (wtxid ...), spending ...:0",
+        "-26 mempool-script-verify-flag-failed (Signature must be zero for failed CHECK(MULTI)SIG operation), input 0 of ... (wtxid ...), spending ...:0",
+        "-26 mempool-script-verify-flag-failed (Operation not valid with the current stack size), input 0 of ... (wtxid ...), spending ...:0",
+        "-26 mempool-script-verify-flag-failed (Operation not valid with the current stack size), input 0 of ... (wtxid ...), spending ...:0",
+      ]
+    `);
+    for (const tx of good) expect(await send(tx)).toBe(tx.txid);
+    chain.mine();
+    await give();
+
+    function spoil(hex: string): string {
+      return hex === "" ? "" : `${hex.slice(0, 20)}${hex[20] === "0" ? "1" : "0"}${hex.slice(21)}`;
+    }
+  });
+
   it("lets a transaction be replaced by one that pays enough more, and by no other", async () => {
     const tx = chain.pay(payee.address, 50_000n, { keepBack: true, feeRate: 10n });
     await send(tx);
@@ -418,6 +477,71 @@ describe.skipIf(noBitcoind)("a real node, given the same blocks and transactions
     if (coin === undefined) throw new Error("the faucet is empty");
     reserved.add(`${coin.txid}:${coin.vout}`);
     return chain.pay(payee.address, amount, { keepBack: true, coins: [coin] });
+  }
+});
+
+describe.skipIf(noBitcoind)("two real nodes, cut apart and joined again", () => {
+  it("end where two chains in memory end", async () => {
+    const [here, there] = [await startBitcoind(), await startBitcoind()];
+    try {
+      const start = Math.floor(Date.now() / 1_000) - 20_000;
+      const chain = BitcoinChain.grown(110, { time: (height) => start + 60 * height });
+      await take(here, chain);
+      await here.connect(there);
+      const shared = chain.pay(payee.address, 100_000n);
+      await here.rpc("sendrawtransaction", shared.raw);
+      await until(async () => (await pooled(there)).length === 1);
+      await here.disconnect(there);
+
+      const far = chain.fork();
+      const [coin, other] = chain.faucetCoins();
+      if (coin === undefined || other === undefined) throw new Error("the faucet is empty");
+      const mine = chain.pay(payee.address, 200_000n, { coins: [coin] });
+      const theirs = far.pay(payee.legacyAddress, 200_000n, { coins: [coin] });
+      const alone = chain.pay(payee.taprootAddress, 300_000n, { coins: [other] });
+      for (const tx of [mine, alone]) await here.rpc("sendrawtransaction", tx.raw);
+      await there.rpc("sendrawtransaction", theirs.raw);
+      chain.mine();
+      await take(here, chain);
+      far.mine();
+      far.mine(2, { include: [] });
+      await take(there, far);
+      await agree();
+
+      chain.join(far);
+      await here.connect(there);
+      await agree();
+      expect(chain.tip.hash).toBe(far.tip.hash);
+      expect(chain.pool.txs).toEqual([alone]);
+      expect(far.pool.txs).toEqual([]);
+
+      async function agree() {
+        for (const [node, belief] of [
+          [here, chain],
+          [there, far],
+        ] as const) {
+          expect(await node.tip()).toBe(belief.tip.hash);
+          expect(await pooled(node)).toEqual(belief.pool.txs.map(({ txid }) => txid).sort());
+        }
+      }
+    } finally {
+      await here.stop();
+      await there.stop();
+    }
+  });
+
+  const pooled = async (node: Bitcoind) => (await node.rpc<string[]>("getrawmempool")).sort();
+
+  async function take(node: Bitcoind, chain: BitcoinChain): Promise<void> {
+    for (let height = (await node.height()) + 1; height <= chain.head; height++) {
+      const block = chain.at(height);
+      if (block !== undefined) expect(await node.rpc("submitblock", blockHex(block))).toBeNull();
+    }
+  }
+
+  async function until(isSo: () => Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 10_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 20)))
+      if (Date.now() > end) throw new Error("it has not come in 10 s");
   }
 });
 

@@ -7,7 +7,7 @@
  *   const tx = chain.pay(address, 50_000n);         from the faucet, into the pool; `outputs`, `feeRate`, `coins`, `legacy`
  *   chain.mine();                                   everything in the pool; `mine(n, { coinbaseTo, include })`
  *   chain.reorg(2, { keep: [tx] });                 two blocks off, three others on; what came off waits again
- *   const raised = chain.replace(tx, { feeRate: 20n });   the same inputs, a higher fee; `outputs` for a double spend
+ *   const raised = chain.replace(tx, { feeRate: 20n });   the same inputs, another fee; `outputs` for a double spend
  *   const other = chain.fork(1);                    another node's belief, one block behind; other.mine(3)
  *   chain.join(other);                              the longer branch wins on both sides; chain.relay(other): pools too
  *   chain.invalidate(hash);                         as `invalidateblock`
@@ -25,6 +25,7 @@ import { type BitcoinTx, type Coin, outPointText, scriptOf, scriptType } from ".
 const MATURE = 100;
 /** Satoshi per virtual byte. */
 const FEE_RATE = 5n;
+const RAISED_FEE_RATE = 20n;
 const RBF = 0xfffffffd;
 const INPUT_BYTES = 68n;
 const LEGACY_INPUT_BYTES = 148n;
@@ -99,10 +100,10 @@ export class BitcoinChain extends BitcoinBranch {
   }
 
   /**
-   * A transaction with the same inputs, of the faucet or of `keys`. Unless `outputs` are given, it pays the same,
-   * less what the fee grows: from the faucet's change, or else from the last output.
+   * A transaction with the same inputs, of the faucet or of `keys`, at another fee. It pays the same, or else these
+   * `outputs`; what is left is the payer's change, and where there is none the last output bears the fee.
    */
-  replace(tx: BitcoinTx, { feeRate, outputs, keys = [FAUCET], keepBack }: ReplaceOptions): BitcoinTx {
+  replace(tx: BitcoinTx, { feeRate = RAISED_FEE_RATE, outputs, keys = [FAUCET], keepBack }: ReplaceOptions): BitcoinTx {
     const coins = tx.inputs.map((input) => {
       const coin = this.pool.coin(input, this.view) ?? this.spentCoin(outPointText(input));
       if (coin === undefined) throw new Error(`nobody knows what ${outPointText(input)} holds`);
@@ -111,13 +112,16 @@ export class BitcoinChain extends BitcoinBranch {
       if (key === undefined) throw new Error(`no key at hand spends ${outPointText(input)}`);
       return { ...input, amount, script, key };
     });
+    const own = keys[0]?.script ?? FAUCET.script;
     const paid = (outputs ?? tx.outputs.map(({ script, amount }) => ({ to: script, amount }))).map(scripted);
-    if (feeRate !== undefined) {
-      const change = paid.findLastIndex(({ script }) => script === FAUCET.script);
-      const shrinking = paid.at(change);
-      if (shrinking === undefined) throw new Error("a transaction pays somebody");
-      shrinking.amount += total(coins) - total(paid) - feeRate * BigInt(tx.vsize + 1);
-    }
+    const last = paid.findLast(({ script }) => script === own);
+    const change = last ?? (outputs === undefined ? paid.at(-1) : { script: own, amount: 0n });
+    if (change === undefined) throw new Error("a transaction pays somebody");
+    if (!paid.includes(change)) paid.push(change);
+    const { vsize } = signTx({ inputs: coins, outputs: paid });
+    change.amount += total(coins) - total(paid) - feeRate * BigInt(vsize + 1);
+    if (change.amount < LEAST_CHANGE)
+      throw new Error(`only ${change.amount} satoshi would be left of what bears the fee`);
     const other = signTx({ inputs: coins, outputs: paid });
     if (keepBack !== true) this.submit(other);
     return other;

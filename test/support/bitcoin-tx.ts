@@ -5,6 +5,7 @@
 
 import { sha256 } from "@noble/hashes/sha256";
 import { bytesToHex, concatBytes, hexToBytes } from "@noble/hashes/utils";
+import { bech32m } from "@scure/base";
 import { HDKey } from "@scure/bip32";
 import { Address, OutScript, RawTx, Transaction } from "@scure/btc-signer";
 import { hash160 } from "@scure/btc-signer/utils";
@@ -119,6 +120,9 @@ export function scriptOf(addressOrScript: string): string {
 }
 
 export function addressOf(script: string): string | undefined {
+  const version = Number.parseInt(script.slice(0, 2), 16) - 0x50;
+  if (["anchor", "witness_unknown"].includes(scriptType(script)))
+    return bech32m.encode(REGTEST.bech32, [version, ...bech32m.toWords(hexToBytes(script.slice(4)))]);
   try {
     return Address(REGTEST).encode(OutScript.decode(hexToBytes(script)));
   } catch {
@@ -160,10 +164,7 @@ export function scriptFault(tx: BitcoinTx, at: number, spent: TxOutput, policy: 
     case "witness_v0_keyhash": {
       if (input.scriptSig !== "") return "Witness requires empty scriptSig";
       const [signature, key, ...more] = input.witness;
-      if (signature === undefined || key === undefined || more.length > 0)
-        return input.witness.length === 0
-          ? "Witness program was passed an empty witness"
-          : "Witness program hash mismatch";
+      if (signature === undefined || key === undefined || more.length > 0) return "Witness program hash mismatch";
       if (bytesToHex(hash160(hexToBytes(key))) !== script.slice(4)) return "Script failed an OP_EQUALVERIFY operation";
       return signatureFault(signature, key, witnessHash(tx, at, spent), policy);
     }
