@@ -4,7 +4,7 @@
  */
 
 import { unitsFromText } from "../../../../core/amount.ts";
-import { scriptOfAddress } from "../../../../core/bitcoin-script.ts";
+import { scriptOfAddress } from "../../../../core/bitcoin-address.ts";
 import { type Coin, coinText } from "../../../../core/coins.ts";
 import { type CoinRow, freeCoins } from "../../../../store/tenant/coin-store.ts";
 import { type CoinPayer, deepOf, unspentOf } from "./payer.ts";

@@ -3,7 +3,7 @@
  * output, and withdrawals that wait together share a transaction.
  */
 
-import { scriptOfAddress } from "../../../../core/bitcoin-script.ts";
+import { scriptOfAddress } from "../../../../core/bitcoin-address.ts";
 import { refuse } from "../../../../core/refusal.ts";
 import { dustThreshold } from "../../../../core/tx-size.ts";
 import { walletAddressRow } from "../../../../store/tenant/coin-store.ts";
