@@ -18,9 +18,14 @@ export function changePath(number: number): string {
   return `1/${number}`;
 }
 
-/** The address at which the wallet is topped up. */
-export function watchTopUp(c: TenantContext, tenantId: string, network: string): Promise<Outcome<string>> {
-  return watchWalletAddress(c, tenantId, network, TOP_UP);
+/** The address at which the wallet is topped up. Whatever cannot be reached is a refusal: it is asked for again. */
+export async function watchTopUp(c: TenantContext, tenantId: string, network: string): Promise<Outcome<string>> {
+  try {
+    return await watchWalletAddress(c, tenantId, network, TOP_UP);
+  } catch (error) {
+    console.warn(JSON.stringify({ at: "wallets", tenant: tenantId, network, call: "watch", error: String(error) }));
+    return refuse("chain_unavailable", `The hot wallet on ${network} cannot be watched now.`, { retryAfterS: 5 });
+  }
 }
 
 /** @returns the address, once it is watched */

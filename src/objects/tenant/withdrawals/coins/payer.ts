@@ -18,6 +18,11 @@ import { coinNodes, coinSigner } from "./signing.ts";
 /** Inputs asked about in one look. */
 const MAX_PINS = 500;
 
+interface AskedInput extends CoinPin {
+  /** Whether it is the pinned one of its spend. */
+  readonly isPin: boolean;
+}
+
 export interface CoinPayer extends HotWallet {
   readonly network: BitcoinNetwork;
   /** Null: this wallet is no longer the one in use. What it sent is followed, and nothing new is signed. */
@@ -73,30 +78,37 @@ export async function lookAt(payer: CoinPayer): Promise<AgreedCoins | null> {
 }
 
 /** Every input: one of them may be lost to the wallet although the pinned one is not. */
-function pinsOf({ c, network }: CoinPayer, spend: SpendRow): CoinPin[] {
+function pinsOf({ c, network }: CoinPayer, spend: SpendRow): AskedInput[] {
   const inputs = inputsOf(c.db, spend).filter(({ status }) => status === "locked");
-  const pins = inputs.map(({ txId, vout, height }) => ({ ref: { txId, vout }, from: height }));
-  const isKnown = pins.some(({ ref }) => coinText(ref) === pinText(spend));
+  const pin = pinText(spend);
+  const pins = inputs.map(({ txId, vout, height }) => {
+    const ref = { txId, vout };
+    return { ref, from: height, isPin: coinText(ref) === pin };
+  });
+  const isKnown = pins.some(({ isPin }) => isPin);
   // Pinned by a copy of this object that is gone, and never seen here: older than what is read at all.
-  return isKnown ? pins : [...pins, { ref: pinOf(spend), from: networkState(c.db, network.id)?.windowFrom ?? 0 }];
+  const from = networkState(c.db, network.id)?.windowFrom ?? 0;
+  return isKnown ? pins : [...pins, { ref: pinOf(spend), from, isPin: true }];
 }
 
-function pinOfMined(payer: CoinPayer, spend: SpendRow, look: AgreedCoins): CoinPin[] {
+function pinOfMined(payer: CoinPayer, spend: SpendRow, look: AgreedCoins): AskedInput[] {
   const { minedHeight, minedBlockHash } = spend;
   if (minedHeight === null || minedBlockHash === null) return [];
   if (look.isReplaced(minedHeight, minedBlockHash)) return pinsOf(payer, spend);
   const depth = look.head - minedHeight + 1;
   const isSettled = withdrawalsOf(payer, spend).every(({ state }) => state === "confirmed" || state === "failed");
   const isNews = depth > payer.network.reorgWindow || (depth >= deepOf(payer.network) && !isSettled);
-  return isNews ? [{ ref: pinOf(spend), from: minedHeight }] : [];
+  return isNews ? [{ ref: pinOf(spend), from: minedHeight, isPin: true }] : [];
 }
 
 async function ask(
   payer: CoinPayer,
-  pins: readonly CoinPin[],
+  pins: readonly AskedInput[],
   heights: readonly number[],
 ): Promise<AgreedCoins | null> {
-  const question = { pins: pins.slice(0, MAX_PINS), heights };
+  // The pinned ones say what became of a spend: those of no spend are left out for another's other inputs.
+  const [first, others] = [pins.filter(({ isPin }) => isPin), pins.filter(({ isPin }) => !isPin)];
+  const question = { pins: [...first, ...others].slice(0, MAX_PINS), heights };
   const answers = await Promise.allSettled(payer.nodes.map((node) => node.look(question)));
   return agreeOnCoins(heard(payer, "look", answers), payer.nodes.length);
 }
