@@ -3,15 +3,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { claimSpend, readSpend, releaseOutputs } from "../../src/store/d1/spends.ts";
 import { chain, NETWORK, node, poll } from "./bitcoin-line.ts";
-import {
-  BTC,
-  CoinMerchant,
-  checkCoinPayouts,
-  expectStrangers,
-  newBitcoinAddress,
-  receivedBy,
-  startCoins,
-} from "./coin-line.ts";
+import { checkCoinPayouts, expectStrangers, receivedBy } from "./coin-checks.ts";
+import { BTC, CoinMerchant, newBitcoinAddress, startCoins } from "./coin-line.ts";
 import { DB, quiet } from "./line.ts";
 import { halt, statusAndCode } from "./payout-line.ts";
 

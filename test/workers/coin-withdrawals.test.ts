@@ -2,16 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { chain, node } from "./bitcoin-line.ts";
-import {
-  BTC,
-  CoinMerchant,
-  checkCoinPayouts,
-  expectStrangers,
-  newBitcoinAddress,
-  receivedBy,
-  startCoins,
-  WINDOW,
-} from "./coin-line.ts";
+import { checkCoinPayouts, expectStrangers, receivedBy } from "./coin-checks.ts";
+import { BTC, CoinMerchant, newBitcoinAddress, startCoins, WINDOW } from "./coin-line.ts";
 import { quiet } from "./line.ts";
 
 beforeEach(async () => {

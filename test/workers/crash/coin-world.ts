@@ -5,15 +5,8 @@ import { expect } from "vitest";
 import type { WithdrawalView } from "../../../src/core/views.ts";
 import { parseTx } from "../../support/bitcoin-tx.ts";
 import { chain, node, poll } from "../bitcoin-line.ts";
-import {
-  BTC,
-  CoinMerchant,
-  checkCoinPayouts,
-  expectStrangers,
-  newBitcoinAddress,
-  receivedBy,
-  startCoins,
-} from "../coin-line.ts";
+import { checkCoinPayouts, expectStrangers, receivedBy } from "../coin-checks.ts";
+import { BTC, CoinMerchant, newBitcoinAddress, startCoins } from "../coin-line.ts";
 import { quiet } from "../line.ts";
 import { insist, machine, type Run, until } from "./scenario.ts";
 

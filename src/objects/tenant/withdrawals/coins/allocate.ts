@@ -5,7 +5,7 @@
  */
 
 import type { CoinSigner } from "../../../../chains/coin-payout.ts";
-import { unitsFromText } from "../../../../core/amount.ts";
+import { smaller, unitsFromText } from "../../../../core/amount.ts";
 import { type CoinPlan, type Selection, selectCoins } from "../../../../core/coin-selection.ts";
 import type { Coin, Payment } from "../../../../core/coins.ts";
 import { type FeeDemand, type FeeRateQuote, firstDemand } from "../../../../core/fee-rate.ts";
@@ -90,10 +90,12 @@ function batchOf(
   const whole = first.length > 1 ? select(first) : null;
   if (whole?.ok) return { rows: first, plan: whole.plan };
 
-  const heldUnits = coins.reduce((sum, { amountUnits }) => sum + amountUnits, 0n);
+  // What the wallet does not hold, or what was too much beside fewer others, is not tried.
+  let tooMuch = coins.reduce((sum, { amountUnits }) => sum + amountUnits, 1n);
   for (const row of ready) {
     if (rows.length >= maxBatch) break;
-    const selection = unitsFromText(row.amountUnits) > heldUnits ? null : select([...rows, row]);
+    const units = unitsFromText(row.amountUnits);
+    const selection = units >= tooMuch ? null : select([...rows, row]);
     if (selection?.ok) {
       rows = [...rows, row];
       plan = selection.plan;
@@ -102,6 +104,7 @@ function batchOf(
       const evidence = `the least that pools take is ${selection.leastUnits} satoshi`;
       commit.move(row, { to: "failed", reason: "amount_too_small", evidence, changes: { waitingFor: null } });
     } else {
+      tooMuch = smaller(tooMuch, units);
       setWaitingOf(payer.c, row, "wallet_top_up");
     }
   }
