@@ -40,3 +40,11 @@ export function parseItems(value: unknown, what: string): readonly unknown[] {
 export function addressOf(hex: string): string | null {
   return /^41[0-9a-f]{40}$/.test(hex) ? tronAddress(hex.slice(2)) : null;
 }
+
+/** A message for people: hex in most answers, text in some. */
+export function readable(message: unknown): string {
+  if (typeof message !== "string") return "";
+  if (!/^([0-9a-f]{2})+$/i.test(message)) return message;
+  const bytes = message.match(/../g) ?? [];
+  return String.fromCharCode(...bytes.map((byte) => Number.parseInt(byte, 16)));
+}

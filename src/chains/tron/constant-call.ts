@@ -2,7 +2,7 @@
 
 import { tronHex } from "../../core/tron-address.ts";
 import { MalformedAnswer, parseObject } from "../rpc/malformed.ts";
-import { parseCount, parseHex, parseItems, parseText } from "./answers.ts";
+import { parseCount, parseHex, parseItems, readable } from "./answers.ts";
 import type { TronApi } from "./api.ts";
 
 export interface ConstantCall {
@@ -27,7 +27,7 @@ export async function callConstant(
   const body = { owner_address: `41${tronHex(owner)}`, contract_address: `41${tronHex(contract)}`, data };
   const answer = parseObject(await api.ask(`${state}/triggerconstantcontract`, body), "answer of a call");
   const { result, code, message } = parseObject(answer.result, "result of a call");
-  const words = api.clean(readable(parseText(message, "message of a call")));
+  const words = api.clean(readable(message));
   // `result` is true of a call that reverted as well: it says that there was an execution.
   if (result !== true) return { ok: false, detail: words || String(code) };
   const [ret] = parseItems(parseObject(answer.transaction ?? {}, "transaction of a call").ret, "ret of a call");
@@ -37,11 +37,4 @@ export async function callConstant(
   if (returned === undefined) throw new MalformedAnswer("constant_result", "what the contract returned", answer);
   const energy = parseCount(answer.energy_used, "energy_used");
   return { ok: true, result: parseHex(returned, null, "constant_result"), energy };
-}
-
-/** Messages are hex in most answers and text in some. */
-export function readable(message: string): string {
-  if (message === "" || !/^([0-9a-f]{2})+$/i.test(message)) return message;
-  const bytes = message.match(/../g) ?? [];
-  return String.fromCharCode(...bytes.map((byte) => Number.parseInt(byte, 16)));
 }

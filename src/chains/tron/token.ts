@@ -9,7 +9,6 @@ import { callConstant } from "./constant-call.ts";
 /** symbol() and decimals() */
 const SYMBOL = "95d89b41";
 const DECIMALS = "313ce567";
-const WORD = 64;
 
 /** Null when there is no such token: no contract, a revert, or answers that are none. @throws ChainFault, MalformedAnswer */
 export async function readToken(api: TronApi, contract: string): Promise<TokenFacts | null> {
@@ -20,9 +19,4 @@ export async function readToken(api: TronApi, contract: string): Promise<TokenFa
   const symbol = readSymbol(symbolAnswer.result);
   const decimals = readDecimals(decimalsAnswer.result);
   return symbol === null || decimals === null ? null : { symbol, contract, decimals };
-}
-
-/** One word of an answer; null when it is none. */
-export function wordIn(result: string): bigint | null {
-  return result.length < WORD ? null : BigInt(`0x${result.slice(0, WORD)}`);
 }
