@@ -211,6 +211,30 @@ describe("what never counts", () => {
     expect((await read(chain.solid.height)).transfers).toEqual([]);
   });
 
+  it("TRX that was to be sent and was not", async () => {
+    const tx = chain.pay(ann.address, 5n);
+    const at = await settle();
+    double.on("walletsolidity/getblock", async (_, honest) => {
+      const block = (await honest()) as Json;
+      const transactions = (block.transactions as Json[]).map((one) => ({ ...one, ret: [{ contractRet: "REVERT" }] }));
+      return { ...block, transactions };
+    });
+    double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+      ((await honest()) as Json[]).map((info) => ({ ...info, result: "FAILED" })),
+    );
+    expect(tx.txId).not.toBe("");
+    const { stopped, transfers } = await node.readBlocks(at, at, everything([ann.address]));
+    expect([stopped, transfers]).toEqual([null, []]);
+  });
+
+  it("a log with a topic too many, though all else of it is a payment", async () => {
+    const tx = chain.trigger(payer, token.address.slice(2), "00");
+    const log = transferLog(token.address.slice(2), payer.hex, ann.hex, 50n);
+    const more = { ...log, topics: [...log.topics, pad("07")] };
+    chain.mine(19, new Map([[tx.txId, execution({ logs: [more] })]]));
+    expect(await read(chain.solid.height)).toMatchObject({ transfers: [], irregularLogs: 1 });
+  });
+
   it("logs of a contract that is not listed, and logs that are not of the standard form", async () => {
     const odd = await vm.deploy("OddToken", ["Odd", "ODD", 6]);
     const other = await vm.deploy("Token", ["Dollar", "USDX", 6]);
@@ -327,6 +351,24 @@ describe("a block is read when all of it is there", () => {
       Number(body.num ?? body.id_or_num) === at ? change(await honest()) : honest(),
     );
     expect(await blocks(at)).toEqual([[at - 1], "inconsistent", 0]);
+  });
+
+  it("not with a call that does not say how its execution ended", async () => {
+    chain.trigger(payer, token.address.slice(2), data("transfer", [`0x${ann.hex}`, 5n]));
+    const at = await settle();
+    chain.mine(1);
+    double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+      ((await honest()) as Json[]).map((info) => ({ ...info, receipt: {} })),
+    );
+    expect(await blocks(at)).toEqual([[at - 1], "inconsistent", 0]);
+  });
+
+  it("not with a block of another height in the first place", async () => {
+    const at = chain.solid.height - 3;
+    const below = await double.honest("walletsolidity/getblock", { id_or_num: String(at - 1), detail: true });
+    double.on("walletsolidity/getblock", () => below);
+    const { stopped, blocks } = await node.readBlocks(at, at, everything([ann.address]));
+    expect([stopped?.reason, blocks]).toEqual(["inconsistent", []]);
   });
 
   it("though a stranger's bytes in it are odd", async () => {

@@ -327,6 +327,24 @@ describe("what became of it", () => {
     expect(landed.feeUnits).toBeGreaterThan(0n);
   });
 
+  it("is a failure without a move of TRX too", async () => {
+    const { attempt } = await pay(trx());
+    await chain.mineWith(vm);
+    chain.mine(18);
+    double.on("walletsolidity/gettransactioninfobyid", async (_, honest) => ({
+      ...((await honest()) as Json),
+      result: "FAILED",
+    }));
+    expect(await found(attempt)).toBe("cannot tell");
+    double.on("walletsolidity/getblock", async (body, honest) => {
+      const block = (await honest()) as Json;
+      if (body.detail !== true) return block;
+      const transactions = (block.transactions as Json[]).map((tx) => ({ ...tx, ret: [{ contractRet: "REVERT" }] }));
+      return { ...block, transactions };
+    });
+    expect(await found(attempt)).toMatchObject({ success: false, moves: [] });
+  });
+
   it("is a success without a move, when the token did nothing and said so to nobody", async () => {
     const ignored = new Wallet("ignored");
     await token.send("ignore", [`0x${ignored.hex}`, true]);
@@ -419,6 +437,16 @@ describe("B98: it is dead when solid blocks past its expiration do not have it",
       const other = { id_or_num: String(at + 1), detail: true };
       return change((await honest()) as Json) ?? double.honest("walletsolidity/getblock", other);
     });
+    expect(await found(attempt)).toBe("cannot tell");
+  });
+
+  it("not by one block of a later time in place of the first", async () => {
+    const { attempt } = await lost();
+    chain.mine(60);
+    const late = { id_or_num: String(chain.solid.height), detail: true };
+    double.on("walletsolidity/getblock", (body, honest) =>
+      body.id_or_num === String(attempt.signedAbove + 1) ? double.honest("walletsolidity/getblock", late) : honest(),
+    );
     expect(await found(attempt)).toBe("cannot tell");
   });
 
