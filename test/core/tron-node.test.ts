@@ -49,6 +49,15 @@ async function read(from: number, watched = [ann.address, bob.address]) {
   return node.readBlocks(from, chain.solid.height, everything(watched));
 }
 
+/** Read as often as it takes for a block to be taken whose root does not come out of what the double makes of it. */
+async function insist(at: number, watched: readonly string[]) {
+  for (let i = 0; i < 3; i++) {
+    const { stopped } = await node.readBlocks(at, at, everything(watched));
+    expect(stopped).toMatchObject({ reason: "inconsistent", height: at });
+  }
+  return node.readBlocks(at, at, everything(watched));
+}
+
 async function settle() {
   await chain.mineWith(vm);
   const at = chain.head.height;
@@ -223,7 +232,7 @@ describe("what never counts", () => {
       ((await honest()) as Json[]).map((info) => ({ ...info, result: "FAILED" })),
     );
     expect(tx.txId).not.toBe("");
-    const { stopped, transfers } = await node.readBlocks(at, at, everything([ann.address]));
+    const { stopped, transfers } = await insist(at, [ann.address]);
     expect([stopped, transfers]).toEqual([null, []]);
   });
 
@@ -258,7 +267,7 @@ describe("what never counts", () => {
     );
     chain.pay(bob.address, 5n);
     const at = await settle();
-    expect(await node.readBlocks(at, at, everything([ann.address]))).toMatchObject({ transfers: [], irregularLogs: 1 });
+    expect(await insist(at, [ann.address])).toMatchObject({ stopped: null, transfers: [], irregularLogs: 1 });
     expect(await node.readBlocks(at, at, everything([bob.address]))).toMatchObject({ transfers: [], irregularLogs: 0 });
   });
 
@@ -353,6 +362,19 @@ describe("a block is read when all of it is there", () => {
     expect(await blocks(at)).toEqual([[at - 1], "inconsistent", 0]);
   });
 
+  it("not without a transaction that its root is over, until that has been so for a while", async () => {
+    for (const to of [ann, bob, ann]) chain.pay(to.address, 5n);
+    const at = await settle();
+    double.on("walletsolidity/getblock", async (_, honest) => {
+      const block = (await honest()) as Json;
+      return { ...block, transactions: (block.transactions as Json[]).slice(1) };
+    });
+    double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+      ((await honest()) as Json[]).slice(1),
+    );
+    expect((await insist(at, [ann.address])).transfers).toHaveLength(1);
+  });
+
   it("not with a call that does not say how its execution ended", async () => {
     chain.trigger(payer, token.address.slice(2), data("transfer", [`0x${ann.hex}`, 5n]));
     const at = await settle();
@@ -384,7 +406,7 @@ describe("a block is read when all of it is there", () => {
       return ((await honest()) as Json[]).map((info) => ({ ...info, id: shown?.txID }));
     });
     expect(tx.raw).not.toBe(odd.raw);
-    const reading = await node.readBlocks(at, at, everything([ann.address]));
+    const reading = await insist(at, [ann.address]);
     expect(reading).toMatchObject({ stopped: null, transfers: [], irregularLogs: 1 });
     expect(reading.blocks).toHaveLength(1);
   });

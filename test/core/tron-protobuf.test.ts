@@ -5,6 +5,7 @@ import { TronWeb, utils } from "tronweb";
 import { describe, expect, it } from "vitest";
 import { ProtobufMessage, ProtobufWriter } from "../../src/chains/tron/protobuf.ts";
 import { decodeRawData, encodeRawData, type RawData, txIdOf } from "../../src/chains/tron/raw-data.ts";
+import { leafOf } from "../../src/chains/tron/transactions-root.ts";
 import { tronAddress } from "../../src/core/tron-address.ts";
 import { minedBytes, rootOf } from "../support/tron-chain.ts";
 
@@ -178,6 +179,9 @@ describe("bytes of the real chains", () => {
   it("give the root that the header of their block has, as the chain in memory makes it", () => {
     const bytes = minedBytes({ raw: call.raw, signatures: [call.signature], outcome: "SUCCESS" });
     expect(rootOf([txIdOf(bytes)])).toBe(call.root);
+    const item = { raw_data_hex: call.raw, signature: [call.signature], ret: [{ contractRet: "SUCCESS" }] };
+    expect(leafOf(item)).toBe(call.root);
+    expect(leafOf({ ...item, ret: [{ contractRet: "OUT_OF_ENERGY" }] })).not.toBe(call.root);
   });
 
   it.each([

@@ -5,6 +5,8 @@
  * head. A block may hold a transaction when its parent's time is before the expiration (`validateCommon` compares with
  * the head that a block is put on), so the last one that can is the first whose own time is not. All blocks from the
  * signing up to there are read, each the parent of the next; only then a transaction is said to be in none of them.
+ * A block whose root does not come out counts as read all the same, since any stranger can make one: what hides a
+ * transaction from the index of ids and from its block alike is for other providers to show.
  */
 
 import { NATIVE } from "../../core/transfer.ts";
