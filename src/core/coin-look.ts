@@ -149,11 +149,9 @@ function agreedSpenders(looks: readonly CoinLook[], quorum: number): AgreedCoins
   return agreed;
 }
 
-/** The word that enough gave. Where two of them have enough behind them, neither is believed. */
+/** The word that enough gave: more than half, so there is one at most. */
 function believed<T>(said: readonly T[], quorum: number, same: (a: T, b: T) => boolean): T | undefined {
-  const enough = said.filter((one) => said.filter((other) => same(one, other)).length >= quorum);
-  const [first] = enough;
-  return first !== undefined && enough.every((one) => same(one, first)) ? first : undefined;
+  return said.find((one) => said.filter((other) => same(one, other)).length >= quorum);
 }
 
 /** The `quorum`-th highest: so many reach it. */

@@ -56,6 +56,7 @@ export type Selection =
 
 /** Beyond one byte of count the sizes are no longer linear, and nobody wants such a match. */
 const MAX_EXACT_INPUTS = 252;
+
 export function selectCoins({ addresses, payments, pinned, coins, locked, demand }: SelectionQuestion): Selection {
   if (new Set(pinned.map(coinText)).size < pinned.length) throw new Error("a coin is pinned twice");
   const scripts = payments.map(({ address }) => scriptOfAddress(addresses, address));

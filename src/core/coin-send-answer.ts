@@ -61,8 +61,6 @@ const TEXTS: readonly (readonly [SendMeaning, readonly string[]])[] = [
       // What no other fee and no waiting would change, with this node.
       "dust",
       "scriptpubkey",
-      "scriptsig",
-      "version",
       "tx-size",
       "non-final",
       "non-bip68-final",

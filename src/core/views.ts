@@ -4,6 +4,7 @@
  * decimal strings.
  */
 
+import type { AddressType } from "./extended-key.ts";
 import type { DisabledReason } from "./webhook-schedule.ts";
 import type { WithdrawalState } from "./withdrawal.ts";
 
@@ -56,6 +57,27 @@ export interface AddressView {
   watched_from: number;
   /** Every height from `watched_from` up to here has been read. */
   scanned_to: number;
+  /** The extended public key it was derived from; null: it was given by hand. */
+  xpub_id: string | null;
+  /** `0/17`, below the account's key; null: it was given by hand. */
+  derivation_path: string | null;
+  created_at: string;
+}
+
+export interface XpubView {
+  id: string;
+  network: string;
+  type: AddressType;
+  /** The beginning and the end of it. */
+  xpub: string;
+  /** `m/84'/0'/0'`. */
+  path: string;
+  /** Hex, of the account's public key. */
+  fingerprint: string;
+  label: string | null;
+  /** The next address has this index, or a later one. */
+  next_index: number;
+  first_address: string;
   created_at: string;
 }
 

@@ -193,4 +193,15 @@ describe("a node's faults", () => {
       blockhash: chain.tip.hash,
     });
   });
+
+  it("speaks as it did before version 28, when every error was an HTTP error", async () => {
+    node.facts.version = 270_000;
+    const sent = chain.pay(payee.address, 100_000n);
+    chain.mine();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "sendrawtransaction", params: [sent.raw] });
+    const response = await node.answer(body);
+    expect(response.status).toBe(500);
+    const error = { code: -27, message: "Transaction already in block chain" };
+    expect(await response.json()).toEqual({ result: null, error, id: 1 });
+  });
 });

@@ -31,6 +31,9 @@ export class CoreError extends Error {
   }
 }
 
+/** From this version of Core on a mined transaction is refused with other words, and JSON-RPC 2.0 is known. */
+export const MODERN = 280_000;
+const ALREADY_MINED = "Transaction outputs already in utxo set";
 const MAX_FEE_RATE = 10_000_000n;
 const INVALID_PARAMETER = -8;
 const NOT_FOUND = -5;
@@ -78,7 +81,7 @@ export function answer(chain: BitcoinChain, facts: NodeFacts, method: string, pa
     case "gettxspendingprevout":
       return spendersAnswer(chain, first);
     case "sendrawtransaction":
-      return send(chain, first, second);
+      return send(chain, facts, first, second);
     case "testmempoolaccept":
       return testAccept(chain, first);
     case "decoderawtransaction":
@@ -243,13 +246,13 @@ function spendersAnswer({ pool }: BitcoinChain, places: unknown): Json[] {
   });
 }
 
-function send(chain: BitcoinChain, raw: unknown, maxRate: unknown): string {
+function send(chain: BitcoinChain, { version }: NodeFacts, raw: unknown, maxRate: unknown): string {
   const tx = decoded(raw);
   const burnt = tx.outputs.find(({ script, amount }) => amount > 0n && isUnspendable(script));
   if (burnt !== undefined)
     throw new CoreError(-25, "Unspendable output exceeds maximum configured by user (maxburnamount)");
   if (tx.outputs.some((_, vout) => chain.view.get(outPointText({ txid: tx.txid, vout })) !== undefined))
-    throw new CoreError(-27, "Transaction outputs already in utxo set");
+    throw new CoreError(-27, version < MODERN ? "Transaction already in block chain" : ALREADY_MINED);
   if (chain.pool.entry(tx.txid) !== undefined) return tx.txid;
   const verdict = chain.pool.judge(tx, chain.view);
   if (!verdict.ok) throw new CoreError(verdict.isMissing ? -25 : -26, verdict.reason);

@@ -4,7 +4,7 @@
  * blocks ever made and move apart from there. Nothing is random, and time is the chain's own.
  *
  *   const chain = BitcoinChain.grown();             110 blocks; ten of them pay coins that can be spent
- *   const tx = chain.pay(address, 50_000n);         from the faucet, into the pool; `outputs`, `feeRate`, `coins`, `legacy`
+ *   const tx = chain.pay(address, 50_000n);         into the pool; `from`, `outputs`, `feeRate`, `coins`, `legacy`
  *   chain.mine();                                   everything in the pool; `mine(n, { coinbaseTo, include })`
  *   chain.reorg(2, { keep: [tx] });                 two blocks off, three others on; what came off waits again
  *   const raised = chain.replace(tx, { feeRate: 20n });   the same inputs, another fee; `outputs` for a double spend

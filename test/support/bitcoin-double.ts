@@ -14,7 +14,7 @@
  *   node.hide(txid); node.alter(txid, vout, satoshi);  lies, everywhere but in raw bytes: those cannot lie unseen
  */
 
-import { answer, CoreError, type NodeFacts } from "./bitcoin-answers.ts";
+import { answer, CoreError, MODERN, type NodeFacts } from "./bitcoin-answers.ts";
 import type { BitcoinChain } from "./bitcoin-chain.ts";
 import { Btc, type Json, writeJson } from "./bitcoin-json.ts";
 import { parseTx } from "./bitcoin-tx.ts";
@@ -152,7 +152,7 @@ export class BitcoinNodeDouble {
 
   /** Before version 28 of Core, and since then to whoever does not say 2.0, an error is an HTTP error too. */
   #answer({ jsonrpc, id, method, params = [] }: Call): { readonly status: number; readonly body: Json } {
-    const isModern = jsonrpc === "2.0" && this.facts.version >= 280_000;
+    const isModern = jsonrpc === "2.0" && this.facts.version >= MODERN;
     const form = isModern ? { jsonrpc: "2.0" } : {};
     try {
       if (this.warmingUp !== null) throw new CoreError(WARMING_UP, this.warmingUp);

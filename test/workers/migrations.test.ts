@@ -68,7 +68,14 @@ it("D1 of the first version is brought up to date with its rows", async () => {
   expect(await dump(run, before)).toEqual(before);
   expect({ tables: await tablesOf(run), indexes: await indexesOf(run) }).toEqual(upToDate);
   const added = upToDate.tables.filter((table) => !first.includes(table));
-  expect(added).toEqual(["spend_members", "spent_outputs", "tenant_work", "wallet_nonces", "withdrawal_keys"]);
+  expect(added).toEqual([
+    "spend_members",
+    "spent_outputs",
+    "tenant_work",
+    "wallet_nonces",
+    "withdrawal_keys",
+    "xpub_indexes",
+  ]);
   for (const table of added) expect(await run(`SELECT * FROM "${table}"`)).toEqual([]);
   // Once more changes nothing.
   await applyD1Migrations(DB, TEST_MIGRATIONS);
@@ -99,6 +106,7 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
       "wallets",
       "withdrawal_transitions",
       "withdrawals",
+      "xpubs",
     ],
   ],
   ["scanner", CHAIN_SCANNER as unknown as DurableObjectNamespace, scannerMigrations as Migrations, []],

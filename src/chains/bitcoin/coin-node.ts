@@ -30,6 +30,8 @@ import { SpendSearch } from "./spend-search.ts";
 
 export type CoinPayoutNetwork = Pick<BitcoinNetwork, "id" | "caip2" | "payout">;
 
+/** A block of 4 MB, the largest there may be, is 8 MB of hex; what is longer is no answer to anything asked here. */
+const MAX_ANSWER_BYTES = 9 * 1024 * 1024;
 /** Digits of the genesis block's hash in a CAIP-2 name of bip122. */
 const CHAIN_DIGITS = 32;
 const TXID = /^[0-9a-fA-F]{64}$/;
@@ -55,7 +57,7 @@ export class BitcoinCoinNode implements CoinNode {
 
   /** @throws Error when the URL is none; the message does not show it. */
   constructor(provider: ProviderSettings, network: CoinPayoutNetwork) {
-    this.#rpc = new RpcClient(provider);
+    this.#rpc = new RpcClient({ ...provider, maxBodyBytes: MAX_ANSWER_BYTES });
     this.name = this.#rpc.name;
     this.#network = network;
     this.#chain = new ChainCheck(network, this.name, () => this.#askChain());

@@ -25,7 +25,7 @@ import { faultOf, parseHash, parseHeight } from "./answers.ts";
 import { readRawHeader } from "./block.ts";
 import { readHeaders } from "./headers.ts";
 import { Pool } from "./pool.ts";
-import { type BlockAccess, readBlocks } from "./read-blocks.ts";
+import { type BlockAccess, READING_BOUNDS, readBlocks } from "./read-blocks.ts";
 
 export type WatchedNetwork = Pick<BitcoinNetwork, "addresses" | "pool">;
 
@@ -53,7 +53,8 @@ export class BitcoinNode implements ChainNode {
   constructor(provider: ProviderSettings, network: WatchedNetwork, now: () => number = () => performance.now()) {
     this.#rpc = new RpcClient({ maxBodyBytes: MAX_ANSWER_BYTES, ...provider });
     this.name = this.#rpc.name;
-    this.#blocks = { rpc: this.#rpc, form: network.addresses, span: new Span(BLOCK_SPAN), now };
+    const span = new Span(BLOCK_SPAN);
+    this.#blocks = { rpc: this.#rpc, form: network.addresses, span, now, bounds: READING_BOUNDS };
     const pool = network.pool ? new Pool(this.#rpc, network.addresses) : null;
     this.pool = pool === null ? undefined : (interest) => this.#guarded(() => pool.read(interest));
   }

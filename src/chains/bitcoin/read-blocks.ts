@@ -23,13 +23,19 @@ export interface BlockAccess {
   readonly span: Span;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+  readonly bounds: ReadingBounds;
 }
 
-/** Of answers, which are hex: half of it in bytes of blocks. */
-const MAX_READING_BYTES = 24_000_000;
-/** Outputs that are kept until it is known who is watched. */
-const MAX_OUTPUTS = 50_000;
-const MAX_READING_MS = 5_000;
+/** A reading ends with the request that reaches one of these. */
+export interface ReadingBounds {
+  /** Of answers, which are hex: half of it in bytes of blocks. */
+  readonly bytes: number;
+  /** Outputs that are kept until it is known who is watched. */
+  readonly outputs: number;
+  readonly ms: number;
+}
+
+export const READING_BOUNDS: ReadingBounds = { bytes: 24_000_000, outputs: 50_000, ms: 5_000 };
 /**
  * The depth at which the network lets a reward be spent. The block itself is the first, and Core's wallet calls a reward
  * mature when 100 blocks stand on it (`COINBASE_MATURITY`).
@@ -48,7 +54,8 @@ export async function readBlocks(access: BlockAccess, from: number, to: number, 
     const next = from + refs.length;
     const last = Math.min(to, next + access.span.blocks - 1);
     bytes += await readPiece(access, next, last, { refs, paid, cut });
-    if (bytes >= MAX_READING_BYTES || paid.length >= MAX_OUTPUTS || access.now() - startedAt >= MAX_READING_MS) break;
+    const { bounds } = access;
+    if (bytes >= bounds.bytes || paid.length >= bounds.outputs || access.now() - startedAt >= bounds.ms) break;
   }
   const receivers = new Set(paid.map(({ address }) => address));
   const watched = receivers.size === 0 ? receivers : interest.watched(receivers);

@@ -5,7 +5,7 @@
 
 import { holdsCoins } from "../../core/network.ts";
 import { keyText, type TransferKey, UNMINED } from "../../core/transfer.ts";
-import { wasWatched } from "../../store/tenant/address-store.ts";
+import { wasEverWatched } from "../../store/tenant/address-store.ts";
 import {
   type CoinKey,
   coinAt,
@@ -54,7 +54,7 @@ export function apart(
 function placeOf(c: TenantContext, tenantId: string, network: string, address: string) {
   const known = walletAddressRow(c.db, network, address);
   if (known !== undefined) return { sender: known.sender, path: known.path };
-  if (wasWatched(c.db, network, address)) return null;
+  if (wasEverWatched(c.db, network, address)) return null;
   const signer = coinSigner(c, tenantId, network);
   const sender = signer.address;
   if (address === sender) return { sender, path: "0/0" };

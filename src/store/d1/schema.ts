@@ -3,6 +3,7 @@
  * own alone.
  */
 
+import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 export const tenants = sqliteTable("tenants", {
@@ -42,6 +43,32 @@ export const addresses = sqliteTable(
     createdAt: integer("created_at").notNull(),
   },
   (t) => [primaryKey({ columns: [t.network, t.address] })],
+);
+
+/**
+ * One index below one account's key is handed out once on a network: also if two tenants have registered the key, and
+ * also after an object was restored from an older copy. A row is never deleted.
+ */
+export const xpubIndexes = sqliteTable(
+  "xpub_indexes",
+  {
+    network: text("network").notNull(),
+    /** Of the account and its type; the key itself is not here. */
+    keyHash: text("key_hash").notNull(),
+    idx: integer("idx").notNull(),
+    tenantId: text("tenant_id").notNull(),
+    addressId: text("address_id").notNull(),
+    /** Hash of the request that named itself by an idempotency key and has this index; null: none has. */
+    request: text("request"),
+    /** 1: nobody held its address when it was claimed, and the claim in `addresses` was made for this index. */
+    hasAddress: integer("has_address").notNull().default(0),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.keyHash, t.idx] }),
+    uniqueIndex("xpub_indexes_address").on(t.addressId),
+    uniqueIndex("xpub_indexes_request").on(t.request).where(sql`request IS NOT NULL`),
+  ],
 );
 
 /** One payment is credited to one tenant, whichever object says so. */

@@ -6,6 +6,7 @@
 
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { AddressType } from "../../core/extended-key.ts";
 import type { SendMeaning } from "../../core/send-answer.ts";
 import type { DepositStatus, EventType, ReconciliationView, Scope, SignatureScheme } from "../../core/views.ts";
 import type { DisabledReason } from "../../core/webhook-schedule.ts";
@@ -68,13 +69,38 @@ export const addresses = sqliteTable(
     deletedAt: integer("deleted_at"),
     /** 1 while the watch and the claim of a deleted address are still to be given back. */
     releasePending: integer("release_pending").notNull().default(0),
+    /** Where it was derived: the extended public key and the index below its account; both null: given by hand. */
+    xpubId: text("xpub_id"),
+    derivationIndex: integer("derivation_index"),
   },
   (t) => [
     index("addresses_address").on(t.address, t.network),
     index("addresses_account").on(t.account),
     index("addresses_release").on(t.releasePending).where(sql`release_pending = 1`),
+    // One index, one address, also of those that were deleted.
+    uniqueIndex("addresses_derived").on(t.xpubId, t.derivationIndex).where(sql`xpub_id IS NOT NULL`),
   ],
 );
+
+/** Extended public keys of accounts. Never deleted: addresses that were handed out stand below them. */
+export const xpubs = sqliteTable("xpubs", {
+  seq: integer("seq").primaryKey(),
+  /** Derived from network and key, so it is their uniqueness as well. */
+  id: text("id").notNull().unique(),
+  network: text("network").notNull(),
+  type: text("type").$type<AddressType>().notNull(),
+  path: text("path").notNull(),
+  /** Public key and chain code: what the addresses are derived from. */
+  account: text("account").notNull(),
+  /** The text as it was given, its beginning and its end. */
+  shown: text("shown").notNull(),
+  fingerprint: text("fingerprint").notNull(),
+  firstAddress: text("first_address").notNull(),
+  label: text("label"),
+  /** No index below this one is handed out. Never lowered. */
+  nextIndex: integer("next_index").notNull(),
+  createdAt: integer("created_at").notNull(),
+});
 
 /** Where this tenant stands on each network. */
 export const networks = sqliteTable("networks", {

@@ -1,5 +1,5 @@
 import m0000 from "./0000_initial.sql";
-import m0001 from "./0001_waiting_payments.sql";
+import m0001 from "./0001_families.sql";
 import journal from "./meta/_journal.json";
 
 export default {
