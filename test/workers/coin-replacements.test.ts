@@ -146,7 +146,27 @@ describe("a person's turn", () => {
     await checkCoinPayouts(merchant);
   });
 
-  it("without anybody left everything goes back to the wallet; the payment that is mined instead wins", async () => {
+  it("without anybody left everything goes back to the wallet, and it is released when that is final", async () => {
+    quiet("warn");
+    const merchant = await CoinMerchant.start();
+    const { id, destination } = await merchant.withdraw();
+    time.now += regtest.payout.deadlineS * 1_000;
+    await merchant.drive(1, 16_000);
+    await merchant.act(id, "resolve", { outcome: "failed", evidence: "called off" });
+    await merchant.drive(2, 16_000);
+    const burn = await merchant.last();
+    await merchant.mineAndDrive(3);
+    expect(await merchant.state(id)).toBe("confirmation_tracking");
+    await merchant.rest();
+    expect([await merchant.state(id), receivedBy(destination)]).toEqual(["failed", []]);
+    expect(await merchant.funds()).toBe(`${10n * BTC} 0 0`);
+    const fee = 10n * BTC - burn.outputs.reduce((sum, { amount }) => sum + amount, 0n);
+    const entries = (await merchant.entries()).filter(({ account }) => account === "sluice:fees");
+    expect(entries.map(({ amount_units }) => amount_units)).toEqual([fee.toString()]);
+    await checkCoinPayouts(merchant);
+  });
+
+  it("without anybody left, the payment that is mined instead wins", async () => {
     quiet("warn");
     const merchant = await CoinMerchant.start();
     const { id, destination } = await merchant.withdraw();

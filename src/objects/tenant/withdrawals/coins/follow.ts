@@ -85,8 +85,8 @@ function takeMined(
     let row = found;
     if (isNew) {
       // What does not pay it is neither its transaction nor its fee.
-      const share = shareOf(feeUnits, place, attempt.pays.length).toString();
-      const own = place === -1 ? { feeUnits: null } : { txId, feeUnits: share };
+      const share = () => shareOf(feeUnits, place, attempt.pays.length).toString();
+      const own = place === -1 ? { feeUnits: null } : { txId, feeUnits: share() };
       const changes = { ...own, waitingFor: row.state === "manual_review" ? row.waitingFor : null };
       changeWithdrawal(c.db, row.id, changes);
       row = { ...row, ...changes };
