@@ -35,6 +35,7 @@ export interface Irregularity {
 }
 
 export interface Arrivals {
+  /** In the order of the instructions. */
   readonly credits: readonly Credit[];
   readonly irregular: readonly Irregularity[];
 }
@@ -48,14 +49,20 @@ export interface Wanted {
 /** For everybody who may have been paid. @param tx one that succeeded */
 export function arrivalsOf(tx: ExecutedTransaction, wanted: Wanted): Arrivals {
   if (!mayPay(tx, wanted)) return NOTHING;
-  const played = replay(tx, effectsOf(tx));
+  const effects = effectsOf(tx);
+  const played = replay(tx, effects);
   const parts: Arrivals[] = [];
   if (wanted.native) for (let place = 0; place < tx.accounts.length; place++) parts.push(coinsTo(tx, played, place));
   for (const mint of wanted.contracts) {
     const moves = played.tokens.filter((move) => move.mint === mint);
     for (const owner of ownersOf(tx, moves, mint)) parts.push(tokensTo(tx, moves, mint, owner));
   }
-  return { credits: parts.flatMap(({ credits }) => credits), irregular: parts.flatMap(({ irregular }) => irregular) };
+  const order = new Map(effects.map(({ path }, i) => [path, i]));
+  const placeOf = ({ transferIndex }: Credit) => order.get(transferIndex) ?? 0;
+  return {
+    credits: parts.flatMap(({ credits }) => credits).sort((a, b) => placeOf(a) - placeOf(b)),
+    irregular: parts.flatMap(({ irregular }) => irregular),
+  };
 }
 
 const NOTHING: Arrivals = { credits: [], irregular: [] };
