@@ -243,7 +243,12 @@ function run(command, args, environment, signal) {
 /** What apt says went wrong first: the rest follows from it. */
 function complaints(...runs) {
   const lines = runs.flatMap(({ stderr }) => stderr.split("\n")).filter((line) => /^[EW]: /.test(line));
-  return lines.slice(0, 2).join(" ") || "it does not say why";
+  return (
+    lines
+      .slice(0, 2)
+      .map((line) => line.slice(3).replace(/\.$/, ""))
+      .join("; ") || "it does not say why"
+  );
 }
 
 function lastLine(text) {

@@ -5,31 +5,20 @@
  * What excludes two payments of one withdrawal is an input that all its transactions spend: the pinned one.
  */
 
+import type { CoinLook, CoinQuestion, UnspentCoin } from "../core/coin-look.ts";
+import type { Coin, CoinRef, Payment } from "../core/coins.ts";
 import type { SendMeaning } from "../core/send-answer.ts";
 
-/** An output, as the transaction that spends it names it. */
-export interface CoinRef {
-  /** 64 hex digits, lower case, in the order in which people read them. */
-  readonly txId: string;
-  readonly vout: number;
-}
-
-/** An output of our own. */
-export interface Coin extends CoinRef {
-  /** Satoshi. */
-  readonly amountUnits: bigint;
-  /** Canonical. */
-  readonly address: string;
-  /** Where its key stands below the wallet's account key: `0/0`, `1/7`. */
-  readonly path: string;
-}
+export type { CoinLook, CoinPin, CoinQuestion, Spender, UnspentCoin } from "../core/coin-look.ts";
+export type { Coin, CoinRef, Payment } from "../core/coins.ts";
+export { coinText } from "../core/coins.ts";
 
 /** What a transaction does. Everything but the change's amount and inputs after the pinned one is fixed by its payments. */
 export interface SpendIntent {
   /** The first one is pinned. All of the wallet's own. */
   readonly inputs: readonly Coin[];
   /** What is paid, in this order: canonical addresses, satoshi. Empty: a transaction that pays nobody. */
-  readonly payments: readonly { readonly address: string; readonly amountUnits: bigint }[];
+  readonly payments: readonly Payment[];
   /** Back to the wallet, as the last output; null: what is left is too little to be an output. */
   readonly change: { readonly address: string; readonly path: string; readonly amountUnits: bigint } | null;
 }
@@ -53,50 +42,6 @@ export interface CoinSigner {
   sign(intent: SpendIntent): Promise<string>;
 }
 
-export interface CoinQuestion {
-  /** Pinned inputs whose spender is wanted. */
-  readonly pins: readonly CoinPin[];
-  /** Heights whose block hash is wanted: where attempts were seen mined. */
-  readonly heights: readonly number[];
-}
-
-export interface CoinPin {
-  readonly ref: CoinRef;
-  /** No spender stands below this height: the search begins here. */
-  readonly from: number;
-}
-
-/** A transaction that spends an input, as a block has it. */
-export interface Spender {
-  readonly txId: string;
-  readonly height: number;
-  readonly blockHash: string;
-  readonly inputs: readonly CoinRef[];
-  /** Script in hex, satoshi. */
-  readonly outputs: readonly { readonly script: string; readonly amountUnits: bigint }[];
-}
-
-/** One provider's answers to one question, all of one moment: its head did not move while they were given. */
-export interface CoinLook {
-  readonly head: number;
-  readonly headHash: string;
-  /**
-   * By `coinText` of the pin: who spends it on this provider's best chain; null: nobody, and it is there to be
-   * spent; `"missing"`: it neither exists there nor was it spent from the pin's height on. Absent: it cannot tell.
-   */
-  readonly spenders: ReadonlyMap<string, Spender | "missing" | null>;
-  /** Hash of the block at each height asked for; absent where it has none. */
-  readonly blocks: ReadonlyMap<number, string>;
-}
-
-export interface UnspentCoin {
-  readonly amountUnits: bigint;
-  /** Hex. */
-  readonly script: string;
-  /** 1: in the head block. */
-  readonly depth: number;
-}
-
 export interface SendAnswer {
   readonly meaning: SendMeaning;
   /** The provider's words, fit for a log. */
@@ -117,9 +62,4 @@ export interface CoinNode {
    * little to go by; `floor`: what its pool asks at least now. @throws ChainFault
    */
   quote(): Promise<{ readonly estimate: bigint | null; readonly floor: bigint }>;
-}
-
-/** One string for one coin, for maps and sets. */
-export function coinText({ txId, vout }: CoinRef): string {
-  return `${txId}:${vout}`;
 }

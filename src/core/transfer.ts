@@ -9,6 +9,12 @@
 /** The chain's own coin, as the `asset` of a transfer. Any other value is a canonical contract address. */
 export const NATIVE = "native";
 
+/**
+ * The height of a payment that waits to be mined: above every block, and exact in SQLite and in JSON. Such a
+ * payment has an empty block hash and the time stamp 0. No rule counts it: it is deep nowhere.
+ */
+export const UNMINED = 2 ** 52;
+
 export interface TransferKey {
   /** Transaction hash, lower case. */
   readonly txId: string;
@@ -26,6 +32,7 @@ export interface Transfer extends TransferKey {
   readonly asset: string;
   /** Base units, always above zero. */
   readonly amountUnits: bigint;
+  /** `UNMINED`: in no block yet. */
   readonly height: number;
   readonly blockHash: string;
   /** Depth below which the chain itself keeps it from being spent, whatever anybody's policy says; left out: 1. */

@@ -1,234 +1,236 @@
-/** What waits in a node's pool: found once, told while it waits, and never more than memory takes. */
+/** What waits in the pool of the Bitcoin double, and what becomes of it when the chain moves: a real node judges. */
 
-import { describe, expect, it } from "vitest";
-import { BitcoinNode } from "../../src/chains/bitcoin/node.ts";
-import { POOL_BOUNDS, Pool, type PoolBounds } from "../../src/chains/bitcoin/pool.ts";
-import { ChainNodes } from "../../src/chains/nodes.ts";
-import type { PoolReading } from "../../src/chains/port.ts";
-import { RpcClient } from "../../src/chains/rpc/client.ts";
-import { BitcoinChain } from "../support/bitcoin-chain.ts";
-import { BitcoinNodeDouble, CoreError } from "../support/bitcoin-double.ts";
-import { testKey } from "../support/bitcoin-faucet.ts";
-import { interestIn } from "../support/chain-worlds.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { blockHex } from "../support/bitcoin-block.ts";
+import type { BitcoinChain } from "../support/bitcoin-chain.ts";
+import { FAUCET, type KeyedCoin } from "../support/bitcoin-faucet.ts";
+import { BitcoinJudge, payee, recentChain } from "../support/bitcoin-judge.ts";
+import { malleate } from "../support/bitcoin-tx.ts";
+import { type Bitcoind, noBitcoind, startBitcoind } from "../support/bitcoind.ts";
 
-const ADDRESSES = { bech32: "bcrt", pubKeyHash: 0x6f, scriptHash: 0xc4, coinType: 1 };
-const W = testKey("W").address;
-const W2 = testKey("W2").address;
-const STRANGER = testKey("stranger").address;
+describe.skipIf(noBitcoind)("a real node, given the same transactions and branches", () => {
+  let judge: BitcoinJudge;
+  let chain: BitcoinChain;
+  beforeAll(async () => {
+    judge = await BitcoinJudge.start();
+    chain = judge.chain;
+  });
+  afterAll(() => judge?.stop());
 
-function world(over: Partial<PoolBounds> = {}) {
-  const chain = BitcoinChain.grown(125);
-  const double = new BitcoinNodeDouble(chain);
-  const rpc = new RpcClient({ url: "http://node.test", fetch: double.fetch, timeoutMs: 2_000 });
-  const pool = new Pool(rpc, ADDRESSES, { ...POOL_BOUNDS, ...over });
-  const read = (watched: readonly string[] = [W]) => pool.read(interestIn(watched).interest);
-  return { chain, double, read, fetched: () => double.asked.filter((m) => m === "getrawtransaction").length };
-}
-
-const told = ({ transfers }: PoolReading) =>
-  transfers.map(({ address, amountUnits, transferIndex }) => `${address} ${amountUnits} ${transferIndex}`);
-const waiting = (amount: bigint, vout = 0, address = W) => `${address} ${amount} out:${vout}`;
-
-describe("what waits", () => {
-  it("is told with the node's head while it waits, each output apart", async () => {
-    const { chain, read } = world();
-    const tx = chain.pay(W, 50_000n, { outputs: [{ to: W, amount: 40_000n }] });
-    chain.pay(STRANGER, 30_000n);
-    const reading = await read();
-    expect(reading).toEqual({
-      head: chain.tip.hash,
-      isWhole: true,
-      transfers: [0, 1].map((vout) => ({
-        txId: tx.txid,
-        transferIndex: `out:${vout}`,
-        address: W,
-        asset: "native",
-        amountUnits: vout === 0 ? 50_000n : 40_000n,
-      })),
+  it("lets a transaction be replaced by one that pays enough more, and by no other", async () => {
+    const coin = judge.coin();
+    const tx = chain.pay(payee.address, 50_000n, { keepBack: true, coins: [coin], feeRate: 10n });
+    const child = chain.spend({
+      inputs: [chain.coinOf(tx, 0, payee)],
+      outputs: [{ to: payee.address, amount: 40_000n }],
     });
-    expect(told(await read())).toEqual([waiting(50_000n), waiting(40_000n, 1)]);
-    chain.mine();
-    expect(await read()).toEqual({ head: chain.tip.hash, isWhole: true, transfers: [] });
-  });
-
-  it("B69: is gone when another transaction took its place", async () => {
-    const { chain, read } = world();
-    const first = chain.pay(W, 50_000n);
-    expect(told(await read())).toEqual([waiting(50_000n)]);
-    chain.replace(first, { feeRate: 40n, outputs: [{ to: STRANGER, amount: 4_999_000_000n }] });
-    expect(await read()).toMatchObject({ transfers: [], isWhole: true });
-  });
-
-  it("is fetched once, however often it is looked at", async () => {
-    const { chain, read, fetched } = world();
-    for (let i = 0; i < 5; i++) chain.pay(i % 2 === 0 ? W : STRANGER, 20_000n + BigInt(i));
-    for (let i = 0; i < 3; i++) expect(told(await read())).toHaveLength(3);
-    expect(fetched()).toBe(5);
-    chain.pay(W, 1_000n);
-    expect(told(await read())).toHaveLength(4);
-    expect(fetched()).toBe(6);
-  });
-
-  it("comes back into view when a reorganisation put it back", async () => {
-    const { chain, read } = world();
-    chain.pay(W, 50_000n);
-    chain.mine();
-    expect(told(await read())).toEqual([]);
-    chain.reorg(1);
-    expect(told(await read())).toEqual([waiting(50_000n)]);
-  });
-});
-
-describe("an address that is watched later", () => {
-  it("is found in the next look in a small pool", async () => {
-    const { chain, read, fetched } = world();
-    chain.pay(W2, 50_000n);
-    expect(told(await read([W]))).toEqual([]);
-    expect(told(await read([W, W2]))).toEqual([waiting(50_000n, 0, W2)]);
-    expect(told(await read([W]))).toEqual([]);
-    expect(told(await read([W2]))).toEqual([waiting(50_000n, 0, W2)]);
-    expect(fetched()).toBe(1);
-  });
-
-  it("is found within size / askedAgain looks in a large one, and then in each", async () => {
-    const { chain, read } = world({ askedAgain: 2 });
-    for (let i = 0; i < 10; i++) chain.pay(i === 7 ? W2 : STRANGER, 20_000n);
-    expect(told(await read([W]))).toEqual([]);
-    const looks: number[] = [];
-    for (let i = 0; i < 10; i++) looks.push((await read([W, W2])).transfers.length);
-    expect(looks.slice(0, 5)).toContain(1);
-    expect(looks.slice(looks.indexOf(1))).toEqual(looks.slice(looks.indexOf(1)).map(() => 1));
-  });
-
-  it("asks once in each look who is watched, about a bounded number of transactions", async () => {
-    const { chain, double } = world();
-    const rpc = new RpcClient({ url: "http://node.test", fetch: double.fetch, timeoutMs: 2_000 });
-    const pool = new Pool(rpc, ADDRESSES, { ...POOL_BOUNDS, askedAgain: 2 });
-    for (let i = 0; i < 8; i++) chain.pay(testKey(`one ${i}`).address, 20_000n);
-    const { interest, questions } = interestIn([]);
-    for (let i = 0; i < 3; i++) await pool.read(interest);
-    // The faucet's change is a receiver as well.
-    expect(questions.map((asked) => asked.size)).toEqual([9, 3, 3]);
-  });
-});
-
-describe("a pool that is not whole", () => {
-  it("has more that is new than is fetched in one look", async () => {
-    const { chain, read, fetched } = world({ fetched: 4 });
-    for (let i = 0; i < 10; i++) chain.pay(W, 20_000n);
-    const readings = [await read(), await read(), await read(), await read()];
-    expect(readings.map(({ isWhole, transfers }) => [isWhole, transfers.length])).toEqual([
-      [false, 4],
-      [false, 8],
-      [true, 10],
-      [true, 10],
-    ]);
-    expect(fetched()).toBe(10);
-  });
-
-  it.each([
-    ["transactions", { remembered: 6 }],
-    ["characters", { chars: 1, fetched: 6 }],
-  ])("has more %s than are remembered, until some leave", async (_, bounds) => {
-    const { chain, read } = world(bounds);
-    for (let i = 0; i < 10; i++) chain.pay(W, 20_000n);
-    for (let i = 0; i < 3; i++) expect((await read()).isWhole).toBe(false);
-    expect((await read()).transfers).toHaveLength(6);
-    chain.mine();
-    chain.pay(W, 5_000n);
-    expect(await read()).toMatchObject({ isWhole: true, transfers: [{ amountUnits: 5_000n }] });
-  });
-
-  it("is still read from disk after the node's start", async () => {
-    const { chain, double, read } = world();
-    chain.pay(W, 50_000n);
-    double.facts.poolLoaded = false;
-    expect(await read()).toMatchObject({ isWhole: false, transfers: [{ amountUnits: 50_000n }] });
-    double.facts.poolLoaded = true;
-    expect((await read()).isWhole).toBe(true);
-  });
-
-  it("has a transaction whose bytes the node does not give", async () => {
-    const { chain, double, read } = world();
-    const [first] = [chain.pay(W, 50_000n), chain.pay(W, 60_000n)];
-    double.on("getrawtransaction", ([txid], honest) => {
-      if (txid === first?.txid) throw new CoreError(-5, "No such mempool or blockchain transaction");
-      return honest();
-    });
-    expect(await read()).toMatchObject({ isWhole: false, transfers: [{ amountUnits: 60_000n }] });
-    double.on("getrawtransaction", null);
-    expect(await read()).toMatchObject({ isWhole: true, transfers: [{}, {}] });
-  });
-});
-
-describe("a head that moves while the pool is read", () => {
-  it("leaves nothing told, and nothing is lost for the next look", async () => {
-    const { chain, double, read, fetched } = world();
-    chain.pay(W, 50_000n);
-    double.on("getrawtransaction", (_, honest) => {
-      const raw = honest();
-      chain.mine(1, { include: [] });
-      return raw;
-    });
-    expect(await read()).toEqual({ head: null, transfers: [], isWhole: false });
-    double.on("getrawtransaction", null);
-    expect(await read()).toMatchObject({ head: chain.tip.hash, isWhole: true, transfers: [{ amountUnits: 50_000n }] });
-    expect(fetched()).toBe(1);
-  });
-});
-
-describe("a node that does not tell the truth, or nothing", () => {
-  const node = (double: BitcoinNodeDouble) =>
-    new BitcoinNode(
-      { url: "http://u:pa55word@node.test", fetch: double.fetch, timeoutMs: 2_000 },
-      {
-        addresses: ADDRESSES,
-        pool: true,
-      },
+    const other = judge.payment(60_000n);
+    for (const sent of [tx, child, other]) expect(await judge.send(sent)).toBe(sent.txid);
+    const paying = (fee: bigint, ...more: KeyedCoin[]) => {
+      const inputs = [coin, ...more];
+      const left = inputs.reduce((sum, { amount }) => sum + amount, 0n) - fee;
+      return chain.spend({ inputs, outputs: [{ to: FAUCET.address, amount: left }] });
+    };
+    const said = await judge.sendAll(
+      paying(1_000n),
+      paying(11_000n),
+      paying(11_411n),
+      paying(11_415n),
+      paying(40_000n, chain.coinOf(child, 0, payee)),
+      paying(40_000n, chain.coinOf(other, 0, payee)),
     );
-
-  it.each<readonly [string, (double: BitcoinNodeDouble, chain: BitcoinChain) => void, RegExp]>([
-    [
-      "other bytes than asked for",
-      (double, chain) => {
-        const other = chain.pay(STRANGER, 9_000n, { keepBack: true }).raw;
-        double.on("getrawtransaction", () => other);
-      },
-      /the bytes of/,
-    ],
-    ["bytes that are none", (double) => double.on("getrawtransaction", () => "zz"), /bytes in hex/],
-    ["no list", (double) => double.on("getrawmempool", () => ({})), /an array/],
-    ["a list of other things", (double) => double.on("getrawmempool", () => [1]), /32 bytes/],
-    [
-      "an error",
-      (double) =>
-        double.on("getrawmempool", () => {
-          throw new CoreError(-32_603, "pa55word");
-        }),
-      /\*\*\*/,
-    ],
-    ["that it warms up", (double) => Object.assign(double, { warmingUp: "Loading mempool…" }), /-28/],
-  ])("gives %s: a fault", async (_, spoil, message) => {
-    const { chain, double } = world();
-    chain.pay(W, 50_000n);
-    spoil(double, chain);
-    const fault: unknown = await node(double)
-      .pool?.(interestIn([W]).interest)
-      .catch((error: unknown) => error);
-    expect(fault).toMatchObject({ name: "ChainFault", retryable: true, node: "node.test" });
-    expect(String(fault)).toMatch(message);
-    expect(String(fault)).not.toContain("pa55word");
+    expect(said).toMatchInlineSnapshot(`
+      [
+        "-26 insufficient fee, rejecting replacement ...; new feerate 0.00009090 BTC/kvB <= old feerate 0.00010000 BTC/kvB",
+        "-26 insufficient fee, rejecting replacement ..., less fees than conflicting txs; 0.00011 < 0.0001141",
+        "-26 insufficient fee, rejecting replacement ..., not enough additional fees to relay; 0.00000001 < 0.00000011",
+        "-26 insufficient fee, rejecting replacement ..., not enough additional fees to relay; 0.00000005 < 0.00000011",
+        "-26 bad-txns-spends-conflicting-tx, ... spends conflicting transaction ...",
+        "-26 replacement-adds-unconfirmed, replacement ... adds unconfirmed input, idx 1",
+      ]
+    `);
+    const raised = paying(12_000n);
+    expect(await judge.send(raised)).toBe(raised.txid);
+    expect(await judge.pool()).toEqual([raised.txid, other.txid].sort());
+    await judge.both("gettxspendingprevout", [{ txid: coin.txid, vout: coin.vout }]);
+    await judge.both("gettxout", coin.txid, coin.vout);
+    await judge.both("gettxout", coin.txid, coin.vout, false);
+    await judge.both("getrawtransaction", tx.txid);
+    // What was replaced cannot come back, and its child has no parent any more.
+    expect(await judge.sendAll(tx, child)).toMatchInlineSnapshot(`
+      [
+        "-26 insufficient fee, rejecting replacement ...; new feerate 0.00010000 BTC/kvB <= old feerate 0.00109090 BTC/kvB",
+        "-25 bad-txns-inputs-missingorspent",
+      ]
+    `);
+    await judge.mine();
+    expect(await judge.send(tx)).toBe("-25 bad-txns-inputs-missingorspent");
   });
 
-  it("is read where the network's pool is on, and has none to read where it is off", async () => {
-    const { chain, double } = world();
-    chain.pay(W, 50_000n);
-    const caip2 = "bip122:0f9188f13cb7b2c71f2a335e3a4fc328";
-    const [on] = new ChainNodes({ id: "b", caip2, internal: false }, [node(double)]).candidates(0);
-    expect((await on?.pool?.(interestIn([W]).interest))?.transfers).toHaveLength(1);
-    const provider = { url: "http://node.test", fetch: double.fetch, timeoutMs: 2_000 };
-    const off = new BitcoinNode(provider, { addresses: ADDRESSES, pool: false });
-    expect(off.pool).toBeUndefined();
-    expect(new ChainNodes({ id: "b", caip2, internal: false }, [off]).candidates(0)[0]?.pool).toBeUndefined();
+  it("says -25 to a mined transaction whose outputs are all spent", async () => {
+    const coin = judge.coin();
+    const tx = chain.spend({ inputs: [coin], outputs: [{ to: payee.address, amount: coin.amount - 1_000n }] });
+    expect(await judge.send(tx)).toBe(tx.txid);
+    const child = chain.spend({
+      inputs: [chain.coinOf(tx, 0, payee)],
+      outputs: [{ to: FAUCET.address, amount: coin.amount - 2_000n }],
+    });
+    expect(await judge.send(child)).toBe(child.txid);
+    await judge.mine();
+    expect(await judge.send(tx)).toBe("-25 bad-txns-inputs-missingorspent");
+    expect(await judge.send(child)).toBe("-27 Transaction outputs already in utxo set");
   });
+
+  it("mines a malleated transaction in place of the one in its pool", async () => {
+    const tx = judge.payment(70_000n, { legacy: true });
+    const other = malleate(tx);
+    expect(await judge.send(other)).toMatch(/^-26 .*S value is unnecessarily high/);
+    expect(await judge.send(tx)).toBe(tx.txid);
+    chain.mine(1, { include: [other] });
+    await judge.give();
+    expect(await judge.pool()).toEqual([]);
+    expect(await judge.send(tx)).toBe("-25 bad-txns-inputs-missingorspent");
+    await judge.both("gettxout", other.txid, 0);
+    await judge.both("getblock", chain.tip.hash, 3);
+  });
+
+  it("moves to a longer branch as the node does, and its pool with it", async () => {
+    const [kept, doubled, waiting] = [judge.payment(100_000n), judge.payment(200_000n), judge.payment(300_000n)];
+    for (const tx of [kept, doubled, waiting]) await judge.send(tx);
+    await judge.mine(2);
+    const stale = chain.tip;
+    const child = chain.spend({
+      inputs: [chain.coinOf(doubled, 0, payee)],
+      outputs: [{ to: payee.address, amount: 150_000n }],
+    });
+    await judge.send(child);
+    const other = chain.replace(doubled, { outputs: [{ to: FAUCET.address, amount: 200_000n }], keepBack: true });
+    chain.reorg(2, { keep: [kept, other] });
+    await judge.give();
+    expect(await judge.pool()).toEqual([waiting.txid]);
+    for (const { txid } of [kept, doubled, waiting, other, child]) {
+      await judge.both("getrawtransaction", txid, 1);
+      await judge.both("getrawtransaction", txid, 1, stale.parentHash);
+      await judge.both("gettxout", txid, 0);
+      await judge.both("gettxout", txid, 0, false);
+    }
+    for (const hash of [stale.hash, stale.parentHash]) {
+      await judge.both("getblockheader", hash);
+      await judge.both("getblock", hash, 2);
+    }
+    await judge.both("getblockchaininfo");
+    expect(await judge.send(doubled)).toBe("-25 bad-txns-inputs-missingorspent");
+    expect(await judge.send(kept)).toBe("-27 Transaction outputs already in utxo set");
+    await judge.mine();
+  });
+
+  it("gives up a branch when it is told to, and takes it up again", async () => {
+    const tx = judge.payment(100_000n);
+    await judge.send(tx);
+    await judge.mine(3);
+    const first = chain.at(chain.head - 2)?.hash ?? "";
+    const top = chain.tip.hash;
+    await judge.real.rpc("invalidateblock", first);
+    chain.invalidate(first);
+    expect(await judge.pool()).toEqual([tx.txid]);
+    await judge.both("getblockheader", first);
+    await judge.both("getblockchaininfo");
+    await judge.real.rpc("reconsiderblock", first);
+    chain.reconsider(first);
+    chain.follow(top);
+    expect(await judge.pool()).toEqual([]);
+    await judge.both("getblockheader", first);
+  });
+
+  it("lets a coinbase be spent after 100 blocks, and not when a reorganisation makes it younger", async () => {
+    const young = chain.at(chain.head - 99)?.txs[0];
+    if (young === undefined) throw new Error("a block has a coinbase");
+    const coin = chain.coinOf(young);
+    const tx = chain.spend({ inputs: [coin], outputs: [{ to: payee.address, amount: coin.amount - 1_000n }] });
+    expect(await judge.send(tx)).toBe(tx.txid);
+    const below = chain.tip.hash;
+    await judge.real.rpc("invalidateblock", below);
+    chain.invalidate(below);
+    expect(await judge.pool()).toEqual([]);
+    expect(await judge.send(tx)).toMatch(/tried to spend coinbase at depth 99$/);
+    await judge.mine(2);
+  });
+
+  it("lets no more than 25 transactions wait one upon the other", async () => {
+    let coin = judge.coin();
+    let said = "";
+    for (let made = 0; made < 26; made++) {
+      const tx = chain.spend({ inputs: [coin], outputs: [{ to: FAUCET.address, amount: coin.amount - 1_000n }] });
+      said = await judge.send(tx);
+      coin = chain.coinOf(tx);
+    }
+    expect(said).toBe("-26 too-long-mempool-chain, too many unconfirmed ancestors [limit: 25]");
+    expect(await judge.pool()).toHaveLength(25);
+    await judge.mine();
+    expect(await judge.pool()).toEqual([]);
+  });
+});
+
+describe.skipIf(noBitcoind)("two real nodes, cut apart and joined again", () => {
+  it("end where two chains in memory end", async () => {
+    const [here, there] = [await startBitcoind(), await startBitcoind()];
+    try {
+      const chain = recentChain(110);
+      await take(here, chain);
+      await here.connect(there);
+      const shared = chain.pay(payee.address, 100_000n);
+      await here.rpc("sendrawtransaction", shared.raw);
+      await until(async () => (await pooled(there)).length === 1);
+      await here.disconnect(there);
+
+      const far = chain.fork();
+      const [coin, other] = chain.faucetCoins();
+      if (coin === undefined || other === undefined) throw new Error("the faucet is empty");
+      const mine = chain.pay(payee.address, 200_000n, { coins: [coin] });
+      const theirs = far.pay(payee.legacyAddress, 200_000n, { coins: [coin] });
+      const alone = chain.pay(payee.taprootAddress, 300_000n, { coins: [other] });
+      for (const tx of [mine, alone]) await here.rpc("sendrawtransaction", tx.raw);
+      await there.rpc("sendrawtransaction", theirs.raw);
+      chain.mine();
+      await take(here, chain);
+      far.mine();
+      far.mine(2, { include: [] });
+      await take(there, far);
+      await agree();
+
+      chain.join(far);
+      await here.connect(there);
+      await agree();
+      expect(chain.tip.hash).toBe(far.tip.hash);
+      expect(chain.pool.txs).toEqual([alone]);
+      expect(far.pool.txs).toEqual([]);
+
+      async function agree() {
+        for (const [node, belief] of [
+          [here, chain],
+          [there, far],
+        ] as const) {
+          expect(await node.tip()).toBe(belief.tip.hash);
+          expect(await pooled(node)).toEqual(belief.pool.txs.map(({ txid }) => txid).sort());
+        }
+      }
+    } finally {
+      await here.stop();
+      await there.stop();
+    }
+  });
+
+  const pooled = async (node: Bitcoind) => (await node.rpc<string[]>("getrawmempool")).sort();
+
+  async function take(node: Bitcoind, chain: BitcoinChain): Promise<void> {
+    for (let height = (await node.height()) + 1; height <= chain.head; height++) {
+      const block = chain.at(height);
+      if (block !== undefined) expect(await node.rpc("submitblock", blockHex(block))).toBeNull();
+    }
+  }
+
+  async function until(isSo: () => Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 10_000; !(await isSo()); await new Promise((resolve) => setTimeout(resolve, 20)))
+      if (Date.now() > end) throw new Error("it has not come in 10 s");
+  }
 });

@@ -1,22 +1,25 @@
 /**
- * What an honest node answers to each method, in the shape of Core 29: from a chain's belief to JSON. Left out are
- * `desc` and `asm`, which nobody should read. Amounts are `Btc`, so that eight decimals reach the wire.
+ * What an honest node answers to each method, in the shape and the words of Core 29: from a chain's belief to JSON.
+ * Who asks for something else than it knows gets a `CoreError`.
  */
 
-import { BITS, type BitcoinBlock, blockHex } from "./bitcoin-block.ts";
+import type { BitcoinBlock } from "./bitcoin-block.ts";
 import type { BitcoinChain } from "./bitcoin-chain.ts";
-import { coins, feeAt, type PoolEntry } from "./bitcoin-pool.ts";
 import {
-  addressOf,
-  type BitcoinTx,
-  isCoinbase,
-  isUnspendable,
-  outPointText,
-  parseTx,
-  scriptType,
-} from "./bitcoin-tx.ts";
-
-export type Json = Record<string, unknown>;
+  Btc,
+  bitsHex,
+  blockAnswer,
+  DIFFICULTY,
+  headerOf,
+  type Json,
+  medianTime,
+  scriptJson,
+  TARGET,
+  transactionJson,
+  workOf,
+} from "./bitcoin-json.ts";
+import { feeAt, type PoolEntry } from "./bitcoin-pool.ts";
+import { type BitcoinTx, isUnspendable, outPointText, parseTx } from "./bitcoin-tx.ts";
 
 /** An error that a node answers with. */
 export class CoreError extends Error {
@@ -28,15 +31,10 @@ export class CoreError extends Error {
   }
 }
 
-/** An amount in an answer, in satoshi: written as coins with eight decimals. */
-export class Btc {
-  constructor(readonly satoshi: bigint) {}
-}
-
+/** From this version of Core on a mined transaction is refused with other words, and JSON-RPC 2.0 is known. */
+export const MODERN = 280_000;
+const ALREADY_MINED = "Transaction outputs already in utxo set";
 const MAX_FEE_RATE = 10_000_000n;
-const DIFFICULTY = 4.656542373906925e-10;
-const TARGET = `7fffff${"0".repeat(58)}`;
-const MEDIAN_OF = 11;
 const INVALID_PARAMETER = -8;
 const NOT_FOUND = -5;
 const NO_TXINDEX =
@@ -83,7 +81,7 @@ export function answer(chain: BitcoinChain, facts: NodeFacts, method: string, pa
     case "gettxspendingprevout":
       return spendersAnswer(chain, first);
     case "sendrawtransaction":
-      return send(chain, first, second);
+      return send(chain, facts, first, second);
     case "testmempoolaccept":
       return testAccept(chain, first);
     case "decoderawtransaction":
@@ -120,92 +118,6 @@ function chainInfo(chain: BitcoinChain, { initialBlockDownload }: NodeFacts): Js
   };
 }
 
-function headerOf(chain: BitcoinChain, block: BitcoinBlock): Json {
-  const isActive = chain.isActive(block);
-  const next = isActive ? chain.at(block.height + 1) : undefined;
-  return {
-    hash: block.hash,
-    confirmations: isActive ? chain.head - block.height + 1 : -1,
-    height: block.height,
-    version: block.version,
-    versionHex: block.version.toString(16).padStart(8, "0"),
-    merkleroot: block.merkleRoot,
-    time: block.time,
-    mediantime: medianTime(chain, block),
-    nonce: block.nonce,
-    bits: bitsHex(),
-    target: TARGET,
-    difficulty: DIFFICULTY,
-    chainwork: workOf(block),
-    nTx: block.txs.length,
-    ...(block.height === 0 ? {} : { previousblockhash: block.parentHash }),
-    ...(next === undefined ? {} : { nextblockhash: next.hash }),
-  };
-}
-
-function blockAnswer(chain: BitcoinChain, block: BitcoinBlock, verbosity: number): unknown {
-  if (verbosity <= 0) return blockHex(block);
-  const size = blockHex(block).length / 2;
-  const witnesses = block.txs.reduce((sum, tx) => sum + tx.size - (tx.weight - tx.size) / 3, 0);
-  return {
-    ...headerOf(chain, block),
-    strippedsize: size - witnesses,
-    size,
-    weight: (size - witnesses) * 3 + size,
-    tx: block.txs.map((tx) => (verbosity === 1 ? tx.txid : withFee(block, tx, verbosity))),
-  };
-}
-
-/** From verbosity 2 on a block tells each fee, and from 3 on what each input spent. */
-function withFee(block: BitcoinBlock, tx: BitcoinTx, verbosity: number): Json {
-  const shown = transactionJson(tx);
-  if (isCoinbase(tx)) return shown;
-  const spent = tx.inputs.map((input) => {
-    const made = block.txs.find(({ txid }) => txid === input.txid)?.outputs[input.vout];
-    const coin =
-      made === undefined ? block.spent.get(outPointText(input)) : { ...made, height: block.height, coinbase: false };
-    if (coin === undefined) throw new Error(`${block.hash} does not say what ${outPointText(input)} held`);
-    return coin;
-  });
-  const fee =
-    spent.reduce((sum, { amount }) => sum + amount, 0n) - tx.outputs.reduce((sum, { amount }) => sum + amount, 0n);
-  const vin = (shown.vin as Json[]).map((input, at) => {
-    const coin = spent[at];
-    if (verbosity < 3 || coin === undefined) return input;
-    const { sequence, ...rest } = input;
-    const { amount, script, height, coinbase } = coin;
-    const prevout = { generated: coinbase, height, value: new Btc(amount), scriptPubKey: scriptJson(script) };
-    return { ...rest, prevout, sequence };
-  });
-  const { hex, ...rest } = shown;
-  return { ...rest, vin, fee: new Btc(fee), hex };
-}
-
-export function transactionJson(tx: BitcoinTx): Json {
-  return {
-    txid: tx.txid,
-    hash: tx.wtxid,
-    version: tx.version,
-    size: tx.size,
-    vsize: tx.vsize,
-    weight: tx.weight,
-    locktime: tx.lockTime,
-    vin: tx.inputs.map(({ txid, vout, scriptSig, sequence, witness }) => ({
-      ...(isCoinbase(tx) ? { coinbase: scriptSig } : { txid, vout, scriptSig: { hex: scriptSig } }),
-      ...(witness.length > 0 ? { txinwitness: witness } : {}),
-      sequence,
-    })),
-    vout: tx.outputs.map(({ amount, script }, n) => ({ value: new Btc(amount), n, scriptPubKey: scriptJson(script) })),
-    hex: tx.raw,
-  };
-}
-
-function scriptJson(script: string): Json {
-  const type = scriptType(script);
-  const address = type === "pubkey" || type === "nulldata" || type === "nonstandard" ? undefined : addressOf(script);
-  return { hex: script, ...(address === undefined ? {} : { address }), type };
-}
-
 function poolList({ pool, head: _ }: BitcoinChain, verbose: boolean, sequence: boolean): unknown {
   const txids = pool.txs.map(({ txid }) => txid);
   if (verbose && sequence)
@@ -223,9 +135,9 @@ function poolInfo({ pool }: BitcoinChain, { poolLoaded }: NodeFacts): Json {
     usage: entries.reduce((sum, { tx }) => sum + tx.size * 4, 0),
     total_fee: new Btc(entries.reduce((sum, { fee }) => sum + fee, 0n)),
     maxmempool: 300_000_000,
-    mempoolminfee: new Btc(pool.policy.minFeeRate),
-    minrelaytxfee: new Btc(pool.policy.incrementalFeeRate),
-    incrementalrelayfee: new Btc(pool.policy.incrementalFeeRate),
+    mempoolminfee: new Btc(larger(pool.policy.mempoolMinFeeRate, pool.policy.minRelayFeeRate)),
+    minrelaytxfee: new Btc(pool.policy.minRelayFeeRate),
+    incrementalrelayfee: new Btc(pool.policy.minRelayFeeRate),
     unbroadcastcount: 0,
     fullrbf: true,
   };
@@ -334,13 +246,13 @@ function spendersAnswer({ pool }: BitcoinChain, places: unknown): Json[] {
   });
 }
 
-function send(chain: BitcoinChain, raw: unknown, maxRate: unknown): string {
+function send(chain: BitcoinChain, { version }: NodeFacts, raw: unknown, maxRate: unknown): string {
   const tx = decoded(raw);
   const burnt = tx.outputs.find(({ script, amount }) => amount > 0n && isUnspendable(script));
   if (burnt !== undefined)
     throw new CoreError(-25, "Unspendable output exceeds maximum configured by user (maxburnamount)");
   if (tx.outputs.some((_, vout) => chain.view.get(outPointText({ txid: tx.txid, vout })) !== undefined))
-    throw new CoreError(-27, "Transaction outputs already in utxo set");
+    throw new CoreError(-27, version < MODERN ? "Transaction already in block chain" : ALREADY_MINED);
   if (chain.pool.entry(tx.txid) !== undefined) return tx.txid;
   const verdict = chain.pool.judge(tx, chain.view);
   if (!verdict.ok) throw new CoreError(verdict.isMissing ? -25 : -26, verdict.reason);
@@ -383,7 +295,7 @@ function networkInfo({ pool }: BitcoinChain, { version, subversion }: NodeFacts)
     connections: 8,
     connections_in: 0,
     connections_out: 8,
-    relayfee: new Btc(pool.policy.incrementalFeeRate),
+    relayfee: new Btc(pool.policy.minRelayFeeRate),
     incrementalfee: new Btc(pool.policy.incrementalFeeRate),
     warnings: [],
   };
@@ -438,25 +350,4 @@ function wanted(value: unknown, type: "number" | "string", name: string, positio
   );
 }
 
-/** Of the last eleven blocks, the block itself being one. */
-function medianTime(chain: BitcoinChain, block: BitcoinBlock): number {
-  const times: number[] = [];
-  for (
-    let at: BitcoinBlock | undefined = block;
-    at !== undefined && times.length < MEDIAN_OF;
-    at = chain.byHash(at.parentHash)
-  )
-    times.push(at.time);
-  times.sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)] ?? 0;
-}
-
-const bitsHex = () => BITS.toString(16);
-/** Each block of regtest adds two. */
-const workOf = ({ height }: BitcoinBlock) => (2 * (height + 1)).toString(16).padStart(64, "0");
-
-/** JSON as Core writes it: amounts as numbers with eight decimals. */
-export function writeJson(value: unknown): string {
-  const marked = JSON.stringify(value, (_, item) => (item instanceof Btc ? `\u0001${coins(item.satoshi)}` : item));
-  return marked.replace(/"\\u0001(-?[\d.]+)"/g, "$1");
-}
+const larger = (a: bigint, b: bigint) => (a > b ? a : b);

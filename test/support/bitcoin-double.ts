@@ -11,11 +11,12 @@
  *   node.loseAnswers("sendrawtransaction");    done, and never answered
  *   node.turnAway("sendrawtransaction", 503);  not done
  *   const gate = node.hold("getblock"); await gate.reached(); gate.open();
- *   node.hide(txid); node.alter(txid, vout, satoshi);  lies, in every answer but raw bytes
+ *   node.hide(txid); node.alter(txid, vout, satoshi);  lies, everywhere but in raw bytes: those cannot lie unseen
  */
 
-import { answer, Btc, CoreError, type Json, type NodeFacts, writeJson } from "./bitcoin-answers.ts";
+import { answer, CoreError, MODERN, type NodeFacts } from "./bitcoin-answers.ts";
 import type { BitcoinChain } from "./bitcoin-chain.ts";
+import { Btc, type Json, writeJson } from "./bitcoin-json.ts";
 import { parseTx } from "./bitcoin-tx.ts";
 import { type Fault, Gate } from "./model-chain.ts";
 import type { HttpFault } from "./wallet-chain.ts";
@@ -60,7 +61,7 @@ export class BitcoinNodeDouble {
   readonly #faults = new Map<string, Fault>();
   readonly #hidden = new Set<string>();
   readonly #altered = new Map<string, bigint>();
-  #held: { readonly method: string; readonly gate: Gate } | null = null;
+  #held: { readonly method: string; readonly gate: Gate; readonly when: "before" | "after" } | null = null;
   #late: { readonly key: string; readonly chain: BitcoinChain } | null = null;
 
   constructor(chain: BitcoinChain) {
@@ -79,9 +80,9 @@ export class BitcoinNodeDouble {
     this.on(method, (params, honest) => (left-- > 0 ? fault(params, honest) : honest()));
   }
 
-  /** Keeps back every request with this method until the gate is opened: it is done only then. */
-  hold(method: string): Gate {
-    this.#held = { method, gate: new Gate() };
+  /** Keeps back every request with this method until the gate is opened: it is done only then, or, `after`, before. */
+  hold(method: string, when: "before" | "after" = "before"): Gate {
+    this.#held = { method, gate: new Gate(), when };
     return this.#held.gate;
   }
 
@@ -127,12 +128,15 @@ export class BitcoinNodeDouble {
       this.asked.push(method);
       if (method === "sendrawtransaction") this.sent.push(String(params?.[0]));
     }
-    if (this.#held !== null && body.includes(`"${this.#held.method}"`)) await this.#held.gate.pass();
+    const held = this.#held !== null && calls.some(({ method }) => method === this.#held?.method) ? this.#held : null;
+    if (held?.when === "before") await held.gate.pass();
     if (this.credentials !== null && new Headers(headers).get("authorization") !== `Basic ${btoa(this.credentials)}`)
       return new Response("", { status: 401, headers: { "www-authenticate": 'Basic realm="jsonrpc"' } });
     const methods = calls.map(({ method }) => method);
     const honest = async () => this.respond(body);
-    return this.http === null ? honest() : this.http(methods, honest);
+    const response = await (this.http === null ? honest() : this.http(methods, honest));
+    if (held?.when === "after") await held.gate.pass();
+    return response;
   }
 
   respond(body: string): Response {
@@ -148,7 +152,7 @@ export class BitcoinNodeDouble {
 
   /** Before version 28 of Core, and since then to whoever does not say 2.0, an error is an HTTP error too. */
   #answer({ jsonrpc, id, method, params = [] }: Call): { readonly status: number; readonly body: Json } {
-    const isModern = jsonrpc === "2.0" && this.facts.version >= 280_000;
+    const isModern = jsonrpc === "2.0" && this.facts.version >= MODERN;
     const form = isModern ? { jsonrpc: "2.0" } : {};
     try {
       if (this.warmingUp !== null) throw new CoreError(WARMING_UP, this.warmingUp);
@@ -183,6 +187,8 @@ export class BitcoinNodeDouble {
     if (this.#hidden.has(String(params[0])) && method === "gettxout") return null;
     if (this.#hidden.has(String(params[0])) && method === "getmempoolentry")
       throw new CoreError(-5, "Transaction not in mempool");
+    if (this.#hidden.has(String(params[0])) && method === "getrawtransaction")
+      throw new CoreError(-5, "No such mempool transaction. Use gettransaction for wallet transactions.");
     const changed = this.#changed(answered);
     if (method !== "gettxout" || changed === null) return changed;
     const satoshi = this.#altered.get(`${params[0]}:${params[1]}`);

@@ -26,6 +26,9 @@ const MAX_MONEY = 2_100_000_000_000_000n;
 const TIME_LOCK = 500_000_000;
 const FINAL = 0xffffffff;
 
+/** Whose scripts were found good: they say so for the same coins ever after. */
+const signed = new WeakSet<BitcoinTx>();
+
 export interface PoolEntry {
   readonly tx: BitcoinTx;
   readonly fee: bigint;
@@ -40,12 +43,14 @@ export type Verdict =
 
 /** Satoshi per 1,000 virtual bytes. */
 export interface PoolPolicy {
-  minFeeRate: bigint;
+  minRelayFeeRate: bigint;
+  /** What a full pool asks at least. */
+  mempoolMinFeeRate: bigint;
   incrementalFeeRate: bigint;
 }
 
 export class BitcoinPool {
-  readonly policy: PoolPolicy = { minFeeRate: 100n, incrementalFeeRate: 100n };
+  readonly policy: PoolPolicy = { minRelayFeeRate: 100n, mempoolMinFeeRate: 0n, incrementalFeeRate: 100n };
   readonly #entries = new Map<string, PoolEntry>();
   readonly #spenders = new Map<string, string>();
 
@@ -117,17 +122,20 @@ export class BitcoinPool {
       return refused(`bad-txns-in-belowout, value in (${money(sum(spent))}) < value out (${money(sum(tx.outputs))})`);
     if (policy) {
       if (fee > 0n && tx.outputs.some(isDust)) return refused("dust, tx with dust output must be 0-fee");
-      const least = feeAt(this.policy.minFeeRate, tx.vsize);
+      const full = feeAt(this.policy.mempoolMinFeeRate, tx.vsize);
+      if (fee < full) return refused(`mempool min fee not met, ${fee} < ${full}`);
+      const least = feeAt(this.policy.minRelayFeeRate, tx.vsize);
       if (fee < least) return refused(`min relay fee not met, ${fee} < ${least}`);
       const crowd = this.#faultOfChain(tx);
       if (crowd !== null) return refused(crowd);
       const unpaid = this.#faultOfReplacement(tx, fee, conflicts);
       if (unpaid !== null) return refused(unpaid);
     }
-    for (const [at, coin] of spent.entries()) {
+    for (const [at, coin] of signed.has(tx) ? [] : spent.entries()) {
       const fault = scriptFault(tx, at, coin, policy);
       if (fault !== null) return refused(`mempool-script-verify-flag-failed (${fault}), ${inputName(tx, at)}`);
     }
+    signed.add(tx);
     const replaced = new Set([...conflicts].flatMap((one) => [...this.family(one)]));
     return { ok: true, fee, replaced };
   }

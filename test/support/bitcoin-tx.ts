@@ -5,6 +5,7 @@
 
 import { sha256 } from "@noble/hashes/sha256";
 import { bytesToHex, concatBytes, hexToBytes } from "@noble/hashes/utils";
+import { bech32m } from "@scure/base";
 import { HDKey } from "@scure/bip32";
 import { Address, OutScript, RawTx, Transaction } from "@scure/btc-signer";
 import { hash160 } from "@scure/btc-signer/utils";
@@ -119,6 +120,9 @@ export function scriptOf(addressOrScript: string): string {
 }
 
 export function addressOf(script: string): string | undefined {
+  const version = Number.parseInt(script.slice(0, 2), 16) - 0x50;
+  if (["anchor", "witness_unknown"].includes(scriptType(script)))
+    return bech32m.encode(REGTEST.bech32, [version, ...bech32m.toWords(hexToBytes(script.slice(4)))]);
   try {
     return Address(REGTEST).encode(OutScript.decode(hexToBytes(script)));
   } catch {
@@ -160,10 +164,7 @@ export function scriptFault(tx: BitcoinTx, at: number, spent: TxOutput, policy: 
     case "witness_v0_keyhash": {
       if (input.scriptSig !== "") return "Witness requires empty scriptSig";
       const [signature, key, ...more] = input.witness;
-      if (signature === undefined || key === undefined || more.length > 0)
-        return input.witness.length === 0
-          ? "Witness program was passed an empty witness"
-          : "Witness program hash mismatch";
+      if (signature === undefined || key === undefined || more.length > 0) return "Witness program hash mismatch";
       if (bytesToHex(hash160(hexToBytes(key))) !== script.slice(4)) return "Script failed an OP_EQUALVERIFY operation";
       return signatureFault(signature, key, witnessHash(tx, at, spent), policy);
     }
@@ -200,6 +201,7 @@ export function malleate(tx: BitcoinTx): BitcoinTx {
 
 function signatureFault(signature: string, key: string, hash: Uint8Array, policy: boolean): string | null {
   const failed = "Signature must be zero for failed CHECK(MULTI)SIG operation";
+  if (!isDer(signature)) return "Non-canonical DER signature";
   if (signature.slice(-2) !== "01") throw new Error(`sighash ${signature.slice(-2)} is not known here, only ALL`);
   const { r, s } = readDer(signature);
   const isHigh = s > CURVE_ORDER / 2n;
@@ -235,6 +237,15 @@ function pushesOf(script: string): string[] | null {
 
 export const push = (hex: string) => hexOf(BigInt(hex.length / 2), 1) + hex;
 const hexOf = (value: bigint, bytes: number) => value.toString(16).padStart(bytes * 2, "0");
+
+/** As far as it must be to be read. */
+function isDer(signature: string): boolean {
+  const match = /^30(..)02(..)/.exec(signature);
+  const r = Number.parseInt(match?.[2] ?? "", 16);
+  const s = Number.parseInt(signature.slice(10 + r * 2, 12 + r * 2), 16);
+  const isLong = Number.parseInt(match?.[1] ?? "", 16) === r + s + 4 && signature.length === (r + s + 7) * 2;
+  return isLong && r > 0 && s > 0 && signature.slice(8 + r * 2, 10 + r * 2) === "02";
+}
 
 function readDer(signature: string): { readonly r: bigint; readonly s: bigint } {
   const rLength = Number.parseInt(signature.slice(6, 8), 16) * 2;

@@ -6,12 +6,15 @@ const ANSWERS_WITHIN_MS = 150_000;
 
 /** The node refused. Codes: Bitcoin Core's src/rpc/protocol.h. */
 export class BitcoindError extends Error {
-  constructor(
-    readonly method: string,
-    readonly code: number,
-    readonly reason: string,
-  ) {
+  readonly method: string;
+  readonly code: number;
+  readonly reason: string;
+
+  constructor(method: string, code: number, reason: string) {
     super(`${method}: ${code} ${reason}`);
+    this.method = method;
+    this.code = code;
+    this.reason = reason;
   }
 }
 

@@ -120,6 +120,7 @@ async function deposit(merchant: Merchant, units: bigint): Promise<void> {
       status: "confirmed",
       epoch: 1,
       rule: "3",
+      leastDepth: 1,
       height: 50,
       blockHash: "0x50",
       timestampS: 1,
