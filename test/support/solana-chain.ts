@@ -198,10 +198,15 @@ export class SolanaChain {
   }
 
   /** What would come of it on top of the newest block; nothing stays of it. */
-  simulate(raw: Uint8Array): { readonly err: unknown; readonly units: bigint; readonly logs: readonly string[] } {
+  simulate(
+    raw: Uint8Array,
+    sigVerify: boolean,
+  ): { readonly err: unknown; readonly units: bigint; readonly logs: readonly string[] } {
     const wire = readTransaction(raw);
     if (!this.#isGood(wire)) return { err: "BlockhashNotFound", units: 0n, logs: [] };
+    this.svm.withSigverify(sigVerify);
     const outcome = this.svm.simulateTransaction(getTransactionDecoder().decode(raw));
+    this.svm.withSigverify(true);
     const failed = outcome instanceof FailedTransactionMetadata;
     const meta = outcome.meta();
     return { err: failed ? errorOf(outcome) : null, units: meta.computeUnitsConsumed(), logs: meta.logs() };

@@ -180,6 +180,10 @@ export class SolanaNodeDouble {
         return this.genesis ?? this.chain.genesis;
       case "getSlot":
         return this.#top(first as Json).slot;
+      case "getEpochInfo": {
+        const { slot, height } = this.#top(first as Json);
+        return { absoluteSlot: slot, blockHeight: height, epoch: 0, slotIndex: slot, slotsInEpoch: 432_000 };
+      }
       case "getBlockHeight":
         return this.#top(first as Json).height;
       case "getBlocks":
@@ -222,7 +226,7 @@ export class SolanaNodeDouble {
       case "sendTransaction":
         return this.#send(String(first));
       case "simulateTransaction": {
-        const { err, units, logs } = this.chain.simulate(base64.decode(String(first)));
+        const { err, units, logs } = this.chain.simulate(base64.decode(String(first)), config.sigVerify === true);
         return this.#withContext(config, { err, logs, unitsConsumed: Number(units) });
       }
       default:

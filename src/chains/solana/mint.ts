@@ -12,7 +12,7 @@ import type { TokenFacts } from "../../core/network.ts";
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from "../../core/solana-address.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import { MalformedAnswer, parseList, parseObject } from "../rpc/malformed.ts";
-import { ask, FINALIZED, parseContext, parseCount } from "./answers.ts";
+import { ask, FINALIZED, parseContext, parseLamports } from "./answers.ts";
 import { bytesOf, programAddress } from "./program-address.ts";
 
 export interface AccountFacts {
@@ -20,6 +20,7 @@ export interface AccountFacts {
   readonly program: string;
   readonly units: bigint;
   readonly data: Uint8Array;
+  readonly isExecutable: boolean;
 }
 
 export interface Mint {
@@ -66,12 +67,17 @@ export async function readAccounts(
 }
 
 function parseAccount(item: unknown): AccountFacts {
-  const { owner, lamports, data } = parseObject(item, "account");
+  const { owner, lamports, data, executable } = parseObject(item, "account");
   const [text, encoding] = parseList(data, "data of an account");
   if (typeof owner !== "string" || typeof text !== "string" || encoding !== "base64") {
     throw new MalformedAnswer("account", "owner and data in base64", encoding);
   }
-  return { program: owner, units: BigInt(parseCount(lamports, "lamports of an account")), data: fromBase64(text) };
+  return {
+    program: owner,
+    units: parseLamports(lamports, "lamports of an account"),
+    data: fromBase64(text),
+    isExecutable: executable === true,
+  };
 }
 
 /** Null when the account is no mint of the two token programs, or is not initialized. */

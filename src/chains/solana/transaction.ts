@@ -55,8 +55,19 @@ export function transactionId({ signatures }: Pick<WireTransaction, "signatures"
   return base58.encode(first);
 }
 
+/** The signed part of a legacy or version 0 transaction, without signatures. @throws MalformedAnswer */
+export function readMessage(bytes: Uint8Array): Omit<WireTransaction, "signatures"> & { readonly signers: number } {
+  return messageFrom(new ByteCursor(bytes, "message"));
+}
+
 function readEarlier(cursor: ByteCursor): WireTransaction {
   const signatures = list(cursor.compact(), () => cursor.take(SIGNATURE_BYTES));
+  const { signers, ...message } = messageFrom(cursor);
+  return checked({ ...message, signatures }, signers);
+}
+
+/** To the end of the bytes. */
+function messageFrom(cursor: ByteCursor): Omit<WireTransaction, "signatures"> & { readonly signers: number } {
   const message = cursor.bytes.subarray(cursor.offset);
   const isVersioned = ((cursor.peek() ?? 0) & VERSIONED) !== 0;
   if (isVersioned && cursor.byte() !== VERSIONED) {
@@ -80,10 +91,7 @@ function readEarlier(cursor: ByteCursor): WireTransaction {
   }
   cursor.end();
   const version = isVersioned ? 0 : "legacy";
-  return checked(
-    { version, signatures, message, keys, readonlySigners, readonlyOthers, lifetime, instructions, lookups },
-    signers,
-  );
+  return { version, message, keys, readonlySigners, readonlyOthers, lifetime, instructions, lookups, signers };
 }
 
 function readVersion1(cursor: ByteCursor): WireTransaction {
