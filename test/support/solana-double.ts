@@ -16,11 +16,19 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { base64 } from "@scure/base";
-import { type Fault, type Json, RpcError } from "./model-chain.ts";
+import type { Fault, Json } from "./model-chain.ts";
 import type { ChainAccount, ChainBlock, ChainTx, SolanaChain } from "./solana-chain.ts";
 import type { HttpFault } from "./wallet-chain.ts";
 
-export { RpcError };
+/** Thrown by a fault: an answer with this code. */
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
 
 interface Call {
   readonly id?: unknown;

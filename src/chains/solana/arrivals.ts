@@ -13,7 +13,6 @@ import { type CoinPayment, type Replay, replay, type TokenMove } from "./replay.
 import type { ExecutedTransaction, TokenBalance } from "./status.ts";
 
 export interface Credit {
-  readonly txId: string;
   readonly address: string;
   readonly asset: string;
   /** `ix:<i>`, `ix:<i>.<j>`, and `/<b>` in a batch. */
@@ -25,7 +24,6 @@ export interface Credit {
 
 /** Balances that grew, or payments that were made, and that do not explain each other. */
 export interface Irregularity {
-  readonly txId: string;
   readonly address: string;
   readonly asset: string;
   /** By the instructions; null: they do not say. */
@@ -86,7 +84,7 @@ function coinsTo(tx: ExecutedTransaction, { coins, after }: Replay, place: numbe
   const evidence = { expected: difference(played), arrived: difference(shown) };
   return {
     credits: [],
-    irregular: [{ txId: tx.txId, address: tx.accounts.address(place), asset: NATIVE, ...evidence }],
+    irregular: [{ address: tx.accounts.address(place), asset: NATIVE, ...evidence }],
   };
 }
 
@@ -97,7 +95,7 @@ function grew(before: bigint | null, after: bigint | null): boolean {
 
 function coinCredit(tx: ExecutedTransaction, { path, to, units }: CoinPayment): Credit {
   const address = tx.accounts.address(to);
-  return { txId: tx.txId, address, asset: NATIVE, transferIndex: path, amountUnits: units, isShort: false };
+  return { address, asset: NATIVE, transferIndex: path, amountUnits: units, isShort: false };
 }
 
 function ownersOf(tx: ExecutedTransaction, moves: readonly TokenMove[], mint: string): ReadonlySet<string> {
@@ -118,7 +116,6 @@ function tokensTo(tx: ExecutedTransaction, moves: readonly TokenMove[], mint: st
   if (came.length === 0 && arrived <= 0n) return NOTHING;
   const expected = sum([...came, ...wrapped].map(received)) - sum(went.map(({ units }) => units));
   const credit = (move: TokenMove, amountUnits: bigint, isShort: boolean): Credit => ({
-    txId: tx.txId,
     address: owner,
     asset: mint,
     transferIndex: move.path,
@@ -135,7 +132,7 @@ function tokensTo(tx: ExecutedTransaction, moves: readonly TokenMove[], mint: st
   if (first !== undefined && mayHaveFee && went.length + wrapped.length === 0 && arrived > 0n && arrived < expected) {
     return { credits: [credit(first, arrived, true)], irregular: [] };
   }
-  return { credits: [], irregular: [{ txId: tx.txId, address: owner, asset: mint, expected, arrived }] };
+  return { credits: [], irregular: [{ address: owner, asset: mint, expected, arrived }] };
 }
 
 function received({ units, fee }: TokenMove): bigint {

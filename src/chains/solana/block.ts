@@ -50,8 +50,9 @@ export function readHead(answer: unknown, slot: number): BlockHead {
 export function* executedIn(answer: unknown, slot: number): Generator<ExecutedTransaction> {
   const { transactions } = parseObject(answer, `block of slot ${slot}`);
   for (const [i, item] of parseList(transactions, `transactions of slot ${slot}`).entries()) {
-    const { transaction, meta } = parseObject(item, `transaction ${i} of slot ${slot}`);
-    if (failureOf(meta) === null) yield readExecuted(readTransaction(rawBytes(transaction)), meta);
+    const what = `transaction ${i} of slot ${slot}`;
+    const { transaction, meta } = parseObject(item, what);
+    if (failureOf(meta) === null) yield readExecuted(readTransaction(rawBytes(transaction)), meta, what);
   }
 }
 

@@ -11,7 +11,7 @@ import { NATIVE } from "../../core/transfer.ts";
 import type { ExpiringLook, ExpiringQuestion, Landed } from "../expiring-payout.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import { MalformedAnswer, parseList, parseObject } from "../rpc/malformed.ts";
-import { ask, FINALIZED, parseContext, parseCount, parseLamports } from "./answers.ts";
+import { ask, FINALIZED, faultOf, isWithoutBlock, parseContext, parseCount, parseLamports } from "./answers.ts";
 import { arrivalsOf } from "./arrivals.ts";
 import { headCall, rawBytes, readHead } from "./block.ts";
 import { effectsOf } from "./effects.ts";
@@ -51,10 +51,8 @@ export async function lookForAttempts(
       }
     }
     const dead = unseen.flatMap((i) => attempts[i] ?? []).filter(({ expiresAt }) => finalHeight > expiresAt);
-    if (dead.length > 0 && slot >= finalSlot) {
-      const from = Math.min(...dead.map(({ signedAbove }) => signedAbove));
-      const isWhole = await listsAll(slots, from, { height: finalHeight, slot: finalSlot });
-      if (isWhole) for (const { txId } of dead) found.set(txId, null);
+    if (dead.length > 0 && slot >= finalSlot && (await listsAll(rpc, slots, dead))) {
+      for (const { txId } of dead) found.set(txId, null);
     }
   }
   return { finalHeight, finalPoint: finalHeight, found };
@@ -64,14 +62,25 @@ function isFinal(status: unknown): boolean {
   return parseObject(status, "status").confirmationStatus === FINALIZED;
 }
 
-/** Whether the node has every final block from this height on: as many slots as there are heights. */
-async function listsAll(
-  slots: Slots,
-  from: number,
-  to: { readonly height: number; readonly slot: number },
-): Promise<boolean> {
-  const { slots: listed } = await slots.of(from, to.height);
-  return listed.length === to.height - from + 1 && listed.at(-1) === to.slot;
+/** Whether the node has every final block in which these could stand: as many slots as there are heights from first to last. */
+async function listsAll(rpc: RpcClient, slots: Slots, dead: ExpiringQuestion["attempts"]): Promise<boolean> {
+  const from = Math.min(...dead.map(({ signedAbove }) => signedAbove));
+  const to = Math.max(...dead.map(({ expiresAt }) => expiresAt)) + 1;
+  const { slots: listed } = await slots.of(from, to);
+  const [first, last] = [listed[0], listed.at(-1)];
+  if (listed.length !== to - from + 1 || first === undefined || last === undefined) return false;
+  for (const [height, slot] of [
+    [from, first],
+    [to, last],
+  ] as const) {
+    const answer = await rpc.call("getBlock", headCall(slot).params);
+    if (!answer.ok && !isWithoutBlock(answer.failure)) throw faultOf(rpc, `block ${height}`, answer.failure);
+    if (!answer.ok || answer.result === null || readHead(answer.result, slot).height !== height) {
+      slots.forget();
+      return false;
+    }
+  }
+  return true;
 }
 
 /** Null when the node does not give it whole. */
@@ -93,7 +102,7 @@ async function readLanded(rpc: RpcClient, txId: string): Promise<Landed | null> 
     const feeUnits = parseLamports(parseObject(meta, `meta of ${txId}`).fee, `fee of ${txId}`);
     return { ...where, success: false, feeUnits, moves: [] };
   }
-  return { ...where, success: true, ...movesOf(readExecuted(wire, meta)) };
+  return { ...where, success: true, ...movesOf(readExecuted(wire, meta, `meta of ${txId}`)) };
 }
 
 /**

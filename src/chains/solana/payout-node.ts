@@ -68,7 +68,7 @@ export class SolanaPayoutNode implements ExpiringNode {
   simulate(raw: string): ReturnType<ExpiringNode["simulate"]> {
     return this.#asked(async () => {
       const simulated = await simulateOn(this.#rpc, toBase64(hexToBytes(raw)), { sigVerify: true });
-      return simulated.ok ? { ok: true } : simulated;
+      return simulated?.ok ? { ok: true } : simulated;
     });
   }
 

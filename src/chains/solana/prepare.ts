@@ -14,6 +14,7 @@ import type { ExpiringCost, ExpiringIntent, Prepared } from "../expiring-payout.
 import { ChainFault } from "../port.ts";
 import type { RpcClient } from "../rpc/client.ts";
 import { MalformedAnswer, parseList, parseObject } from "../rpc/malformed.ts";
+import { isMethodMissing } from "../rpc/rpc-failure.ts";
 import { ask, FINALIZED, faultOf, parseContext, parseCount, parseHash, parseLamports } from "./answers.ts";
 import { readAccounts, readMint } from "./mint.ts";
 import { type PaymentForm, paymentMessage, priceWithin, priorityUnits, SIGNATURE_UNITS } from "./payment.ts";
@@ -148,8 +149,10 @@ async function usualPrice(rpc: RpcClient, intent: ExpiringIntent, tokenProgram: 
   const owners = [sender, destination];
   const holdings = tokenProgram === null ? owners : owners.map((who) => associatedAccount(who, tokenProgram, asset));
   const written = [...new Set([sender, ...holdings])];
-  const answer = parseList(await ask(rpc, "getRecentPrioritizationFees", [written]), "priority fees");
-  const prices = answer
+  const answer = await rpc.call("getRecentPrioritizationFees", [written]);
+  if (!answer.ok && isMethodMissing(answer.failure)) return LEAST_PRICE;
+  if (!answer.ok) throw faultOf(rpc, "priority fees", answer.failure);
+  const prices = parseList(answer.result, "priority fees")
     .map((item) => parseCount(parseObject(item, "priority fee").prioritizationFee, "priority fee"))
     .sort((a, b) => a - b);
   const price = BigInt(prices[Math.floor((prices.length - 1) * 0.75)] ?? 0);
@@ -187,6 +190,7 @@ async function measure(
   // One signature of zeros: not looked at.
   const raw = toBase64(Uint8Array.of(1, ...new Uint8Array(64), ...message));
   const simulated = await simulateOn(rpc, raw, { sigVerify: false });
+  if (simulated === null) throw new ChainFault(`${rpc.name} does not simulate transactions`, true, rpc.name);
   if (simulated.ok) return simulated.units;
   // Said of the node's state, and not of the payment.
   if (/BlockhashNotFound/.test(simulated.detail))

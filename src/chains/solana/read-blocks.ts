@@ -15,6 +15,7 @@ import { faultOf, isWithoutBlock } from "./answers.ts";
 import { type Arrivals, arrivalsOf } from "./arrivals.ts";
 import { type BlockHead, blockCall, executedIn, headCall, readHead } from "./block.ts";
 import type { FoundSlots, Slots } from "./slots.ts";
+import type { ExecutedTransaction } from "./status.ts";
 
 export interface BlockAccess {
   readonly rpc: RpcClient;
@@ -41,7 +42,7 @@ const SIDE_BY_SIDE = 4;
 interface Found {
   readonly refs: BlockRef[];
   /** For anybody. */
-  readonly arrivals: { readonly ref: BlockRef; readonly found: Arrivals }[];
+  readonly arrivals: { readonly ref: BlockRef; readonly tx: ExecutedTransaction; readonly found: Arrivals }[];
   readonly cut: Cut;
   last: BlockHead | undefined;
 }
@@ -91,8 +92,8 @@ export async function readBlocks(access: BlockAccess, from: number, to: number, 
       inParallel(SIDE_BY_SIDE, listed, (slot) => rpc.call("getBlock", blockCall(slot).params));
     await locate(slots, next, last, found, read, rpc, (answer, ref, slot) => {
       const arrivals = arrivalsIn(answer, slot, interest);
-      for (const one of arrivals) found.arrivals.push({ ref, found: one });
-      kept += arrivals.reduce((sum, { credits, irregular }) => sum + credits.length + irregular.length, 0);
+      for (const one of arrivals) found.arrivals.push({ ref, ...one });
+      kept += arrivals.reduce((sum, { found: { credits, irregular } }) => sum + credits.length + irregular.length, 0);
     });
     span.answered(last - next + 1, rpc.bytesRead - before);
     const bytes = rpc.bytesRead - startedBytes;
@@ -202,31 +203,43 @@ function linked(
   return null;
 }
 
-function arrivalsIn(answer: unknown, slot: number, interest: Interest): Arrivals[] {
-  const found: Arrivals[] = [];
+interface TransactionArrivals {
+  readonly tx: ExecutedTransaction;
+  readonly found: Arrivals;
+}
+
+function arrivalsIn(answer: unknown, slot: number, interest: Interest): TransactionArrivals[] {
+  const all: TransactionArrivals[] = [];
   for (const tx of executedIn(answer, slot)) {
-    const arrivals = arrivalsOf(tx, interest);
-    if (arrivals.credits.length + arrivals.irregular.length > 0) found.push(arrivals);
+    const found = arrivalsOf(tx, interest);
+    if (found.credits.length + found.irregular.length > 0) all.push({ tx, found });
   }
-  return found;
+  return all;
 }
 
 function readingOf({ refs, arrivals, cut }: Found, interest: Interest, rpc: RpcClient): Reading {
-  const credits = arrivals.flatMap(({ ref, found }) => found.credits.map((credit) => ({ ...credit, ref })));
-  const irregular = arrivals.flatMap(({ ref, found }) => found.irregular.map((one) => ({ ...one, ref })));
+  const credits = arrivals.flatMap(({ ref, tx, found }) => found.credits.map((credit) => ({ ...credit, ref, tx })));
+  const irregular = arrivals.flatMap(({ ref, tx, found }) => found.irregular.map((one) => ({ ...one, ref, tx })));
   const receivers = new Set([...credits, ...irregular].map(({ address }) => address));
   const watched = receivers.size === 0 ? receivers : interest.watched(receivers);
   const counted = credits.filter(({ address }) => watched.has(address));
   const odd = irregular.filter(({ address }) => watched.has(address));
-  for (const { txId, address, asset, expected, arrived, ref } of odd) {
-    const evidence = { height: ref.height, txId, address, asset, expected: String(expected), arrived: String(arrived) };
+  for (const { tx, address, asset, expected, arrived, ref } of odd) {
+    const evidence = {
+      height: ref.height,
+      txId: tx.txId,
+      address,
+      asset,
+      expected: String(expected),
+      arrived: String(arrived),
+    };
     console.warn(JSON.stringify({ at: "irregular payment", node: rpc.name, ...evidence }));
   }
   return {
     blocks: refs,
     transfers: counted.map(
-      ({ txId, transferIndex, address, asset, amountUnits, ref }): Transfer => ({
-        txId,
+      ({ tx, transferIndex, address, asset, amountUnits, ref }): Transfer => ({
+        txId: tx.txId,
         transferIndex,
         address,
         asset,

@@ -26,6 +26,7 @@ export interface InnerInstruction {
 }
 
 export interface ExecutedTransaction {
+  /** Spelled out only when it is asked for: most transactions of a block are nobody's concern. */
   readonly txId: string;
   readonly wire: WireTransaction;
   readonly accounts: Accounts;
@@ -86,17 +87,17 @@ export function failureOf(meta: unknown): string | null {
   return err === null ? null : JSON.stringify(err);
 }
 
-/** @param meta of a transaction that succeeded @throws MalformedAnswer */
-export function readExecuted(wire: WireTransaction, meta: unknown): ExecutedTransaction {
-  const txId = transactionId(wire);
-  const what = `meta of ${txId}`;
+/** @param meta of a transaction that succeeded @param what it is, for messages @throws MalformedAnswer */
+export function readExecuted(wire: WireTransaction, meta: unknown, what: string): ExecutedTransaction {
   const fields = parseObject(meta, what);
   const accounts = new Accounts(wire.keys, loadedIn(wire, fields.loadedAddresses, what));
   return {
-    txId,
+    get txId() {
+      return transactionId(wire);
+    },
     wire,
     accounts,
-    feeUnits: exact(fields.fee) ?? malformed(what, "a fee", fields.fee),
+    feeUnits: exact(fields.fee) ?? malformed(what, "an exact fee", fields.fee),
     before: balances(fields.preBalances, accounts.length, what),
     after: balances(fields.postBalances, accounts.length, what),
     tokensBefore: tokenBalances(fields.preTokenBalances, accounts.length, what),
