@@ -292,6 +292,16 @@ describe("signed bytes are read", () => {
     expect(readPayment("no hex", unsigned, coins()).ok).toBe(false);
   });
 
+  it("and refused when they are another payment's, though it is the same in everything but its blockhash", async () => {
+    const { chain, made, coins } = world();
+    const first = await made(coins());
+    chain.mine(5);
+    const second = await made(coins());
+    expect(second.bytes).not.toBe(first.bytes);
+    expect(readPayment(await SIGNER.sign(second), second, coins())).toMatchObject({ ok: true });
+    expect(readPayment(await SIGNER.sign(second), first, coins())).toMatchObject({ ok: false });
+  });
+
   it("and refused when the message itself says something else, whoever made it", async () => {
     const { made, coins } = world();
     const honest = await made(coins());
@@ -321,6 +331,10 @@ describe("B99: until when it can land", () => {
       return { ...answer, value: { ...answer.value, lastValidBlockHeight: 10 ** 6 } };
     });
     await expect(made(coins())).rejects.toMatchObject({ name: "ChainFault" });
+    // Its blocks are asked of another machine, which is behind.
+    double.on("getLatestBlockhash", null);
+    double.on("getBlockHeight", () => 7);
+    expect((await made(coins())).expiresAt).toBe(chain.head - chain.unfinal + 151);
   });
 
   it("never is it dead while it may still land: at no height up to its expiry, on any node", async () => {

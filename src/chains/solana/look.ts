@@ -65,7 +65,7 @@ function isFinal(status: unknown): boolean {
 /** Whether the node has every final block in which these could stand: as many slots as there are heights from first to last. */
 async function listsAll(rpc: RpcClient, slots: Slots, dead: ExpiringQuestion["attempts"]): Promise<boolean> {
   const from = Math.min(...dead.map(({ signedAbove }) => signedAbove));
-  const to = Math.max(...dead.map(({ expiresAt }) => expiresAt)) + 1;
+  const to = Math.max(...dead.map(({ expiresAt }) => expiresAt));
   const { slots: listed } = await slots.of(from, to);
   const [first, last] = [listed[0], listed.at(-1)];
   if (listed.length !== to - from + 1 || first === undefined || last === undefined) return false;

@@ -30,7 +30,10 @@ import {
   walletShort,
 } from "./receiver.ts";
 
-/** A transaction lands up to so many blocks after the one its blockhash is of. */
+/**
+ * A transaction lands up to so many blocks after the one its blockhash is of: its age is counted from the parent of the block
+ * that takes it, and may be 150. What nodes call the last valid height is one less.
+ */
 const BLOCKHASH_BLOCKS = 151;
 /** A provider that promises it a longer life than this is wrong, and would let a payment wait for ever. */
 const MAX_LIFE_BLOCKS = 1_000;
@@ -176,7 +179,7 @@ async function youngBlockhash(rpc: RpcClient): Promise<{ readonly blockhash: str
       rpc.name,
     );
   }
-  return { blockhash, expiresAt: Math.max(stated, head + BLOCKHASH_BLOCKS) };
+  return { blockhash, expiresAt: Math.max(stated + 1, head + BLOCKHASH_BLOCKS) };
 }
 
 /** Compute units that it takes on top of the newest blocks, or why it would fail. */

@@ -47,6 +47,15 @@ interface Found {
   last: BlockHead | undefined;
 }
 
+/** How blocks of some slots are fetched, and what is done with each that fits. */
+interface Reader {
+  readonly rpc: RpcClient;
+  readonly slots: Slots;
+  fetch(slots: readonly number[]): Promise<readonly RpcAnswer[]>;
+  /** @throws MalformedAnswer */
+  take(answer: unknown, ref: BlockRef, slot: number): void;
+}
+
 /** Ascending, linked; shorter when the node does not have them all. @throws ChainFault, MalformedAnswer */
 export async function readHeaders(
   { rpc, slots }: Pick<BlockAccess, "rpc" | "slots">,
@@ -55,17 +64,8 @@ export async function readHeaders(
   cut: Cut,
 ): Promise<BlockRef[]> {
   const found: Found = { refs: [], arrivals: [], cut, last: undefined };
-  await locate(
-    slots,
-    from,
-    to,
-    found,
-    async (listed) => {
-      const { answers } = await rpc.batch(listed.map(headCall));
-      return answers;
-    },
-    rpc,
-  );
+  const fetch = async (listed: readonly number[]) => (await rpc.batch(listed.map(headCall))).answers;
+  await readPiece({ rpc, slots, fetch, take: () => {} }, from, to, found);
   return found.refs;
 }
 
@@ -74,27 +74,28 @@ export async function readBlocks(access: BlockAccess, from: number, to: number, 
   const { rpc, slots, span, bounds } = access;
   const cut = new Cut();
   if (!interest.native && interest.contracts.size === 0) {
-    return readingOf(
-      { refs: await readHeaders(access, from, to, cut), arrivals: [], cut, last: undefined },
-      interest,
-      rpc,
-    );
+    const refs = await readHeaders(access, from, to, cut);
+    return readingOf({ refs, arrivals: [], cut, last: undefined }, interest, rpc);
   }
   const found: Found = { refs: [], arrivals: [], cut, last: undefined };
   const startedAt = access.now();
   const startedBytes = rpc.bytesRead;
   let kept = 0;
+  const reader: Reader = {
+    rpc,
+    slots,
+    fetch: (listed) => inParallel(SIDE_BY_SIDE, listed, (slot) => rpc.call("getBlock", blockCall(slot).params)),
+    take(answer, ref, slot) {
+      const arrivals = arrivalsIn(answer, slot, interest);
+      for (const one of arrivals) found.arrivals.push({ ref, ...one });
+      kept += arrivals.reduce((sum, { found: { credits, irregular } }) => sum + credits.length + irregular.length, 0);
+    },
+  };
   while (found.refs.length <= to - from && cut.stopped === null) {
     const next = from + found.refs.length;
     const last = Math.min(to, next + span.blocks - 1);
     const before = rpc.bytesRead;
-    const read = (listed: readonly number[]) =>
-      inParallel(SIDE_BY_SIDE, listed, (slot) => rpc.call("getBlock", blockCall(slot).params));
-    await locate(slots, next, last, found, read, rpc, (answer, ref, slot) => {
-      const arrivals = arrivalsIn(answer, slot, interest);
-      for (const one of arrivals) found.arrivals.push({ ref, ...one });
-      kept += arrivals.reduce((sum, { found: { credits, irregular } }) => sum + credits.length + irregular.length, 0);
-    });
+    await readPiece(reader, next, last, found);
     span.answered(last - next + 1, rpc.bytesRead - before);
     const bytes = rpc.bytesRead - startedBytes;
     if (bytes >= bounds.bytes || kept >= bounds.arrivals || access.now() - startedAt >= bounds.ms) break;
@@ -103,25 +104,18 @@ export async function readBlocks(access: BlockAccess, from: number, to: number, 
 }
 
 /** Finds the slots of these heights, and reads and links their blocks; once more by a search when memory led astray. */
-async function locate(
-  slots: Slots,
-  from: number,
-  to: number,
-  found: Found,
-  read: (slots: readonly number[]) => Promise<readonly RpcAnswer[]>,
-  rpc: RpcClient,
-  take: (answer: unknown, ref: BlockRef, slot: number) => void = () => {},
-): Promise<void> {
+async function readPiece(reader: Reader, from: number, to: number, found: Found): Promise<void> {
+  const { rpc, slots } = reader;
   let where = await slots.of(from, to);
-  let answers = await read(where.slots);
+  let answers = await reader.fetch(where.slots);
   if (where.isRemembered && isAstray(where, answers, from)) {
     slots.forget();
     where = await slots.of(from, to);
-    answers = await read(where.slots);
+    answers = await reader.fetch(where.slots);
   }
   for (const [i, slot] of where.slots.entries()) {
     const answer = answers[i];
-    if (answer === undefined || !accept(rpc, slots, from + i, slot, answer, found, take)) return;
+    if (answer === undefined || !accept(reader, from + i, slot, answer, found)) return;
   }
   const height = from + where.slots.length;
   if (height <= to) found.cut.at("not_known", height, `${rpc.name} does not show the slot of block ${height}`);
@@ -134,15 +128,7 @@ function isAstray({ slots }: FoundSlots, [first]: readonly RpcAnswer[], from: nu
 }
 
 /** Whether reading goes on above. */
-function accept(
-  rpc: RpcClient,
-  slots: Slots,
-  height: number,
-  slot: number,
-  answer: RpcAnswer,
-  found: Found,
-  take: (answer: unknown, ref: BlockRef, slot: number) => void,
-): boolean {
+function accept({ rpc, slots, take }: Reader, height: number, slot: number, answer: RpcAnswer, found: Found): boolean {
   const { cut, refs } = found;
   if (!answer.ok && !isWithoutBlock(answer.failure)) throw faultOf(rpc, `block ${height}`, answer.failure);
   if (!answer.ok || answer.result === null) {
