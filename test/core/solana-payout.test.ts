@@ -345,21 +345,48 @@ describe("B99: until when it can land", () => {
       expect((await look(one)).found.has(one.txId)).toBe(false);
       chain.mine(10);
     }
-    chain.mine(one.unsigned.expiresAt - (chain.head - chain.unfinal));
+    const last = one.signedAbove + 301;
+    expect(last).toBeGreaterThan(one.unsigned.expiresAt);
+    chain.mine(last - (chain.head - chain.unfinal));
     expect((await look(one)).found.has(one.txId)).toBe(false);
     chain.mine();
     const { found, finalPoint } = await look(one);
-    expect(finalPoint).toBe(one.unsigned.expiresAt + 1);
+    expect(finalPoint).toBe(last + 1);
     expect(found.get(one.txId)).toBeNull();
     // And it cannot land any more.
     await node.send(one.raw, one.txId);
     expect(chain.mine().txs).toEqual([]);
   });
 
+  it("is not believed for earlier than it can be, whatever was stored", async () => {
+    const { chain, node, double, coins, signed, look } = world();
+    double.on("getLatestBlockhash", (_, honest) => {
+      const answer = honest() as { value: object };
+      return { ...answer, value: { ...answer.value, lastValidBlockHeight: 1 } };
+    });
+    double.on("getBlockHeight", () => 1);
+    const one = await signed(coins());
+    expect(one.unsigned.expiresAt).toBe(152);
+    chain.mine(120);
+    expect((await look(one)).found.has(one.txId)).toBe(false);
+    await node.send(one.raw, one.txId);
+    chain.mine(4);
+    expect((await look(one)).found.get(one.txId)).toMatchObject({ success: true });
+    const forever = {
+      ...one,
+      unsigned: { ...one.unsigned, expiresAt: one.signedAbove + 400 },
+      txId: base58.encode(new Uint8Array(64)),
+    };
+    chain.mine(230);
+    expect((await look(forever)).found.has(forever.txId)).toBe(false);
+    chain.mine(60);
+    expect((await look(forever)).found.get(forever.txId)).toBeNull();
+  });
+
   it("is not said by a node whose search stands behind its height, or that misses blocks, or that keeps no history", async () => {
     const { chain, double, coins, signed, look } = world();
     const one = await signed(coins());
-    chain.mine(200);
+    chain.mine(320);
     expect((await look(one)).found.get(one.txId)).toBeNull();
     double.on("getSignatureStatuses", (_, honest) => ({ ...(honest() as object), context: { slot: 5 } }));
     expect((await look(one)).found.has(one.txId)).toBe(false);

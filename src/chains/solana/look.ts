@@ -2,7 +2,9 @@
  * Where signed transactions stand, by one provider. That one landed is read from the final block's own record; that one
  * never will is said only when the provider shows that it would know:
  *
- * - its final height is past the last one at which the transaction could land, and was so before it searched;
+ * - its final height is past the last one at which the transaction could land, and was so before it searched. The stored
+ *   expiry is one provider's word; that a blockhash lives for 151 blocks, and that none can be of a block above the
+ *   head at the signing, is nobody's;
  * - its search through all of history finds nothing, on a state not older than that height;
  * - it lists every final block since before the signing, so that none of them is missing from what it searched.
  */
@@ -19,6 +21,8 @@ import type { Slots } from "./slots.ts";
 import { type ExecutedTransaction, failureOf, readExecuted } from "./status.ts";
 import { readTransaction, transactionId } from "./transaction.ts";
 
+/** A blockhash lives for 151 blocks, and the head is not further above the final block than the other 150. */
+const LATEST_LANDING_BLOCKS = 301;
 /** `getSignatureStatuses` takes so many. */
 const MAX_STATUSES = 256;
 
@@ -50,7 +54,7 @@ export async function lookForAttempts(
         if (landed !== null) found.set(txId, landed);
       }
     }
-    const dead = unseen.flatMap((i) => attempts[i] ?? []).filter(({ expiresAt }) => finalHeight > expiresAt);
+    const dead = unseen.flatMap((i) => attempts[i] ?? []).filter((one) => finalHeight > lastLanding(one));
     if (dead.length > 0 && slot >= finalSlot && (await listsAll(rpc, slots, dead))) {
       for (const { txId } of dead) found.set(txId, null);
     }
@@ -58,14 +62,21 @@ export async function lookForAttempts(
   return { finalHeight, finalPoint: finalHeight, found };
 }
 
+type Attempt = ExpiringQuestion["attempts"][number];
+
+/** The last height at which it could land, whoever was wrong about its expiry. */
+function lastLanding({ expiresAt, signedAbove }: Attempt): number {
+  return Math.max(expiresAt, signedAbove + LATEST_LANDING_BLOCKS);
+}
+
 function isFinal(status: unknown): boolean {
   return parseObject(status, "status").confirmationStatus === FINALIZED;
 }
 
 /** Whether the node has every final block in which these could stand: as many slots as there are heights from first to last. */
-async function listsAll(rpc: RpcClient, slots: Slots, dead: ExpiringQuestion["attempts"]): Promise<boolean> {
+async function listsAll(rpc: RpcClient, slots: Slots, dead: readonly Attempt[]): Promise<boolean> {
   const from = Math.min(...dead.map(({ signedAbove }) => signedAbove));
-  const to = Math.max(...dead.map(({ expiresAt }) => expiresAt));
+  const to = Math.max(...dead.map(lastLanding));
   const { slots: listed } = await slots.of(from, to);
   const [first, last] = [listed[0], listed.at(-1)];
   if (listed.length !== to - from + 1 || first === undefined || last === undefined) return false;
