@@ -47,11 +47,11 @@ interface Found {
   last: BlockHead | undefined;
 }
 
-/** How blocks of some slots are fetched, and what is done with each that fits. */
+/** How blocks of some slots are asked for, and what is done with each that fits. */
 interface Reader {
   readonly rpc: RpcClient;
   readonly slots: Slots;
-  fetch(slots: readonly number[]): Promise<readonly RpcAnswer[]>;
+  ask(slots: readonly number[]): Promise<readonly RpcAnswer[]>;
   /** @throws MalformedAnswer */
   take(answer: unknown, ref: BlockRef, slot: number): void;
 }
@@ -64,8 +64,8 @@ export async function readHeaders(
   cut: Cut,
 ): Promise<BlockRef[]> {
   const found: Found = { refs: [], arrivals: [], cut, last: undefined };
-  const fetch = async (listed: readonly number[]) => (await rpc.batch(listed.map(headCall))).answers;
-  await readPiece({ rpc, slots, fetch, take: () => {} }, from, to, found);
+  const ask = async (listed: readonly number[]) => (await rpc.batch(listed.map(headCall))).answers;
+  await readPiece({ rpc, slots, ask, take: () => {} }, from, to, found);
   return found.refs;
 }
 
@@ -84,7 +84,7 @@ export async function readBlocks(access: BlockAccess, from: number, to: number, 
   const reader: Reader = {
     rpc,
     slots,
-    fetch: (listed) => inParallel(SIDE_BY_SIDE, listed, (slot) => rpc.call("getBlock", blockCall(slot).params)),
+    ask: (listed) => inParallel(SIDE_BY_SIDE, listed, (slot) => rpc.call("getBlock", blockCall(slot).params)),
     take(answer, ref, slot) {
       const arrivals = arrivalsIn(answer, slot, interest);
       for (const one of arrivals) found.arrivals.push({ ref, ...one });
@@ -107,11 +107,11 @@ export async function readBlocks(access: BlockAccess, from: number, to: number, 
 async function readPiece(reader: Reader, from: number, to: number, found: Found): Promise<void> {
   const { rpc, slots } = reader;
   let where = await slots.of(from, to);
-  let answers = await reader.fetch(where.slots);
+  let answers = await reader.ask(where.slots);
   if (where.isRemembered && isAstray(where, answers, from)) {
     slots.forget();
     where = await slots.of(from, to);
-    answers = await reader.fetch(where.slots);
+    answers = await reader.ask(where.slots);
   }
   for (const [i, slot] of where.slots.entries()) {
     const answer = answers[i];
