@@ -45,7 +45,7 @@ function newNode(settings: NetworkSettings, provider: ProviderSettings): ChainNo
     case "bitcoin":
       return new BitcoinNode(provider, settings);
     case "tron":
-      return new TronNode(provider, settings);
+      return new TronNode(provider);
     case "solana":
       return new SolanaNode(provider, settings);
   }

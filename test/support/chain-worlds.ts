@@ -7,12 +7,16 @@ import { bytesToHex } from "@noble/hashes/utils";
 import { BitcoinNode } from "../../src/chains/bitcoin/node.ts";
 import { EvmNode } from "../../src/chains/evm/node.ts";
 import type { ChainNode, Interest } from "../../src/chains/port.ts";
+import { TronNode } from "../../src/chains/tron/node.ts";
 import { addressOfScript } from "../../src/core/bitcoin-address.ts";
+import { tronAddress } from "../../src/core/tron-address.ts";
 import { BitcoinChain } from "./bitcoin-chain.ts";
 import { BitcoinNodeDouble, CoreError } from "./bitcoin-double.ts";
 import { FAUCET } from "./bitcoin-faucet.ts";
 import { type BitcoinTx, REGTEST } from "./bitcoin-tx.ts";
 import { FakeChain, FakeNode, type FakeTx, type Json, quantity, RpcRefusal } from "./fake-rpc.ts";
+import { type SignedTx, TronChain } from "./tron-chain.ts";
+import { NodeError, TronNodeDouble } from "./tron-double.ts";
 
 /** A payment that was made and may be mined again elsewhere. */
 export interface WorldPayment {
@@ -52,6 +56,7 @@ export interface ChainWorld {
 export const WORLDS: readonly (readonly [family: string, begin: (url?: string) => ChainWorld])[] = [
   ["evm", evmWorld],
   ["bitcoin", bitcoinWorld],
+  ["tron", tronWorld],
 ];
 
 const URL = "http://user:pa55word@node.test/some-k3y-in-the-path";
@@ -231,6 +236,76 @@ function bitcoinWorld(url = URL): ChainWorld {
     },
     moveToAnotherChain() {
       double.on("getblockhash", () => bytesToHex(new Uint8Array(32).fill(9)));
+    },
+  };
+}
+
+/** Every block is solid at once: what a reorganisation does here, no real chain would, and a reader is not to break of it. */
+function tronWorld(url = URL): ChainWorld {
+  const chain = TronChain.grown(40);
+  const double = new TronNodeDouble(chain);
+  const paid = new Map<string, SignedTx>();
+  const node = new TronNode({ url, fetch: double.fetch, timeoutMs: 2_000 });
+  const onBlock = (height: number, change: (honest: () => Promise<Json>) => unknown) =>
+    double.on("walletsolidity/getblock", (body, honest) =>
+      body.id_or_num === String(height) ? change(honest as () => Promise<Json>) : honest(),
+    );
+  return {
+    caip2: `tron:0x${chain.at(0).id.slice(-8)}`,
+    node,
+    asked: double.asked,
+    head: () => chain.head.height,
+    hashAt: (height) => chain.at(height).id,
+    address: () => tronAddress((++addresses).toString(16).padStart(40, "a")),
+    pay(to, units) {
+      const tx = chain.pay(to, units);
+      paid.set(tx.txId, tx);
+      return { txId: tx.txId };
+    },
+    mine: (count = 1) => chain.mine(count),
+    reorg: (depth, keep = []) =>
+      chain.reorg(
+        depth,
+        keep.flatMap(({ txId }) => paid.get(txId) ?? []),
+      ),
+    hide(height) {
+      if (height === null) double.on("walletsolidity/getblock", null);
+      else onBlock(height, () => ({}));
+    },
+    lag(blocks) {
+      double.lag = blocks;
+    },
+    corruptions: {
+      "a block of another branch": (height) => {
+        const other = chain.fork(chain.head.height - height + 2);
+        other.mine(2);
+        const stranger = new TronNodeDouble(other);
+        onBlock(height, () => stranger.honest("walletsolidity/getblock", { id_or_num: String(height), detail: true }));
+      },
+      "the block below it": (height) => {
+        const below = { id_or_num: String(height - 1), detail: true };
+        onBlock(height, () => double.honest("walletsolidity/getblock", below));
+      },
+      "a header that has another id": (height) => {
+        onBlock(height, async (honest) => {
+          const block = await honest();
+          const header = block.block_header as Json;
+          const raw = header.raw_data as Json;
+          return { ...block, block_header: { ...header, raw_data: { ...raw, timestamp: Number(raw.timestamp) + 1 } } };
+        });
+      },
+    },
+    answerWith(respond) {
+      double.respond = () => respond();
+    },
+    refuse(_code, message) {
+      for (const path of ["getblock", "gettransactioninfobyblocknum"])
+        double.on(`walletsolidity/${path}`, () => {
+          throw new NodeError(`class java.lang.RuntimeException : ${message}`);
+        });
+    },
+    moveToAnotherChain() {
+      double.chain = new TronChain("another one");
     },
   };
 }

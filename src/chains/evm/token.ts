@@ -31,7 +31,8 @@ function returnData(rpc: RpcClient, answer: RpcAnswer): string | null {
   throw rpc.fault("token call", answer.failure);
 }
 
-function readDecimals(hex: string): number | null {
+/** Hex without `0x`; null when it is no number of decimals. */
+export function readDecimals(hex: string): number | null {
   if (hex.length < WORD) return null;
   const value = BigInt(`0x${hex.slice(0, WORD)}`);
   return value <= BigInt(MAX_DECIMALS) ? Number(value) : null;

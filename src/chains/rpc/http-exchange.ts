@@ -19,6 +19,11 @@ export interface ProviderSettings {
   readonly bearer?: string | null;
   /** The longest answer that is read; 32 MiB unless given. */
   readonly maxBodyBytes?: number;
+  /**
+   * Names of headers, lower case, in which vendors take a key. A URL whose user is one of them sends its password
+   * there, and no Basic authorization: `https://tron-pro-api-key:<key>@host`.
+   */
+  readonly keyHeaders?: readonly string[];
 }
 
 export type Exchange =
@@ -44,12 +49,13 @@ export class HttpExchange {
   #inFlight = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor({ url, fetch, timeoutMs, bearer = null, maxBodyBytes = MAX_BODY_BYTES }: ProviderSettings) {
+  constructor(settings: ProviderSettings) {
+    const { url, fetch, timeoutMs, bearer = null, maxBodyBytes = MAX_BODY_BYTES, keyHeaders = [] } = settings;
     const parsed = parseProviderUrl(url);
     this.name = parsed.host;
     // A token too short to be a secret would only tear holes into messages.
     this.#secrets = [...(bearer && bearer.length >= MIN_SECRET_CHARS ? [bearer] : []), ...secretsOf(parsed)];
-    const identity = bearer ? { authorization: `Bearer ${bearer}` } : authorization(parsed);
+    const identity = bearer ? { authorization: `Bearer ${bearer}` } : authorization(parsed, keyHeaders);
     this.#headers = { "content-type": "application/json", accept: "application/json", ...identity };
     parsed.username = "";
     parsed.password = "";
@@ -60,14 +66,18 @@ export class HttpExchange {
     this.#maxBodyBytes = maxBodyBytes;
   }
 
-  /** The parsed body of a JSON answer. An error status whose body is JSON-RPC counts as an answer. */
-  async post(payload: unknown): Promise<Exchange> {
+  /**
+   * The parsed body of a JSON answer. An error status whose body is JSON-RPC counts as an answer.
+   * @param path below the URL's own, without a slash before it, where what is asked for is named by a path
+   */
+  async post(payload: unknown, path: string | null = null): Promise<Exchange> {
     await this.#slot();
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), this.#timeoutMs);
-    const request = () => this.#request(JSON.stringify(payload), abort.signal);
+    const target = path === null ? this.#target : below(this.#target, path);
+    const request = () => this.#request(target, JSON.stringify(payload), abort.signal);
     try {
-      return await Promise.race([step(`rpc ${firstMethod(payload)}`, request), expiry(abort.signal)]);
+      return await Promise.race([step(`rpc ${path ?? firstMethod(payload)}`, request), expiry(abort.signal)]);
     } catch (error) {
       if (abort.signal.aborted) return failed("deadline", 0, `no answer within ${this.#timeoutMs} ms`);
       return failed("unreachable", 0, this.clean(`request failed: ${describe(error)}`));
@@ -85,8 +95,8 @@ export class HttpExchange {
     return cleaned.length > MAX_MESSAGE_CHARS ? `${cleaned.slice(0, MAX_MESSAGE_CHARS)}...` : cleaned;
   }
 
-  async #request(body: string, signal: AbortSignal): Promise<Exchange> {
-    const response = await this.#send(this.#target, {
+  async #request(target: string, body: string, signal: AbortSignal): Promise<Exchange> {
+    const response = await this.#send(target, {
       method: "POST",
       headers: this.#headers,
       body,
@@ -149,9 +159,18 @@ function parseProviderUrl(url: string): URL {
   return parsed;
 }
 
-/** fetch refuses a URL with credentials in it, so they go where HTTP wants them (RFC 7617). */
-function authorization(url: URL): Record<string, string> {
+/** The path goes below the URL's own, which may be a key; a query stays. */
+function below(target: string, path: string): string {
+  const url = new URL(target);
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/${path}`;
+  return url.href;
+}
+
+/** fetch refuses a URL with credentials in it, so they go where HTTP wants them (RFC 7617), or the vendor. */
+function authorization(url: URL, keyHeaders: readonly string[]): Record<string, string> {
   if (url.username === "" && url.password === "") return {};
+  const header = decodeLoosely(url.username).toLowerCase();
+  if (keyHeaders.includes(header)) return { [header]: decodeLoosely(url.password) };
   const pair = `${decodeLoosely(url.username)}:${decodeLoosely(url.password)}`;
   const binary = String.fromCharCode(...new TextEncoder().encode(pair));
   return { authorization: `Basic ${btoa(binary)}` };
