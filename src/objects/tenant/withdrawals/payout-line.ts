@@ -32,6 +32,8 @@ export interface OpenPayment {
   /** How many transactions were signed so far, and the ids of those that pay it. */
   readonly attempts: number;
   readonly payments: readonly string[];
+  /** Why no other attempt can be wanted now, for people; null: it can. */
+  readonly holds: string | null;
 }
 
 /** Base units of the native coin. */
