@@ -98,7 +98,7 @@ const Transition = z.object({
 });
 
 const Attempt = z.object({
-  tx_id: z.string().openapi({ description: "Hash of the transaction." }),
+  tx_id: z.string().openapi({ description: "Id of the transaction: its hash, or its first signature (Solana)." }),
   nonce: z.int().nullable().openapi({
     description:
       "The wallet's nonce. All attempts of a withdrawal share one. null where wallets are sets of coins: there all attempts spend one and the same coin.",

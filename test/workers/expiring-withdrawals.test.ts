@@ -15,7 +15,7 @@ import {
   USDT,
   watched,
 } from "./expiring-line.ts";
-import { quiet, time } from "./line.ts";
+import { DB, quiet, time } from "./line.ts";
 import { statusAndCode } from "./payout-line.ts";
 
 beforeEach(() => startExpiring());
@@ -71,6 +71,26 @@ describe("a withdrawal", () => {
     expect(await merchant.act(second.id, "cancel")).toBe("409 illegal_transition");
     await merchant.rest();
     expect(await merchant.signed()).toHaveLength(1);
+    await checkExpiring(merchant);
+  });
+
+  it("that is cancelled while it is being signed is not signed for", async () => {
+    const merchant = await ExpiringMerchant.start();
+    const prepare = firstNode().prepare.bind(firstNode());
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    vi.spyOn(firstNode(), "prepare").mockImplementation(async (intent) => {
+      const prepared = await prepare(intent);
+      reached.resolve();
+      await gate.promise;
+      return prepared;
+    });
+    const { id } = (await (await merchant.ask()).json()) as { id: string };
+    await reached.promise;
+    const cancelled = await merchant.call("POST", `/v1/withdrawals/${id}/cancel`);
+    gate.resolve();
+    await merchant.settle();
+    expect([cancelled.status, await merchant.state(id), await merchant.signed()]).toEqual([200, "cancelled", []]);
     await checkExpiring(merchant);
   });
 
@@ -358,6 +378,21 @@ describe("providers", () => {
 });
 
 describe("before the first send", () => {
+  it("D1 knows it: without D1 nothing is sent, and what was stored goes out when it is back", async () => {
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    watched("halted");
+    const { id } = await merchant.withdraw();
+    watched();
+    const broken = vi.spyOn(Object.getPrototypeOf(DB), "batch").mockRejectedValue(new Error("gone"));
+    await merchant.drive(2);
+    expect([await merchant.attempts(id), chain.sent.length]).toEqual(["signed", 0]);
+    broken.mockRestore();
+    await merchant.drive();
+    expect([await merchant.attempts(id), chain.sent.length]).toEqual(["sent", 1]);
+    await checkExpiring(merchant);
+  });
+
   it("what nodes refuse when they try it is not sent, and made anew when it has expired", async () => {
     quiet("warn");
     const merchant = await ExpiringMerchant.start();
