@@ -32,7 +32,9 @@ export function parseAddress(rules: AddressRules, text: string): ParsedAddress {
 export function addressProblem({ family }: AddressRules, reason: BadAddress): string {
   switch (reason) {
     case "malformed":
-      return `not an address of the ${family} family`;
+      return family === "tron"
+        ? "not an address of the tron family (TRC-10 tokens, which have numbers, are not supported)"
+        : `not an address of the ${family} family`;
     case "bad_checksum":
       return family === "evm"
         ? "the checksum does not match; copy the address again, or send it in lower case"

@@ -21,6 +21,7 @@ export interface TransferKey {
   /**
    * EVM: `log:<n>`, n counting inside the receipt (never inside the block), `value` for the
    * transaction's own value, `call:<path>` for an internal call, the path being child positions. Bitcoin: `out:<vout>`.
+   * TRON: as on an EVM chain, `call:<n>` being the place in the transaction's list of internal transactions.
    */
   readonly transferIndex: string;
 }

@@ -4,6 +4,7 @@
  */
 
 import { sha256 } from "@noble/hashes/sha2";
+import { keccak_256 } from "@noble/hashes/sha3";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils";
 import { base58, createBase58check } from "@scure/base";
 import { parseEvmAddress } from "./evm-address.ts";
@@ -47,6 +48,11 @@ export function tronAddress(hex: string): string {
 /** The 20 bytes of a canonical address in lower-case hex, without the 41: as logs have them. */
 export function tronHex(address: string): string {
   return bytesToHex(base58check.decode(address)).slice(2);
+}
+
+/** The canonical address of a public key. @param key secp256k1, uncompressed: 65 bytes */
+export function tronAddressOfKey(key: Uint8Array): string {
+  return tronAddress(bytesToHex(keccak_256(key.subarray(1)).subarray(-20)));
 }
 
 function payable(address: string): ParsedAddress {

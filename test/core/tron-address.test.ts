@@ -1,6 +1,6 @@
 import { utils } from "tronweb";
 import { describe, expect, it } from "vitest";
-import { parseAddress } from "../../src/core/address.ts";
+import { addressProblem, parseAddress } from "../../src/core/address.ts";
 import { tronAddress, tronHex } from "../../src/core/tron-address.ts";
 
 const parse = (text: string) => parseAddress({ family: "tron" }, text);
@@ -43,6 +43,11 @@ describe("B50: every spelling of one address is one address", () => {
 });
 
 describe("what is refused", () => {
+  it("a TRC-10 token in place of a contract, with a word about it", () => {
+    const parsed = parse("1002000");
+    expect(parsed.ok ? "" : addressProblem({ family: "tron" }, parsed.reason)).toContain("TRC-10");
+  });
+
   it("a wrong character anywhere", () => {
     for (let i = 1; i < 34; i++) {
       const other = USDT.base58.charAt(i) === "x" ? "y" : "x";

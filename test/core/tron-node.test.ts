@@ -49,6 +49,15 @@ async function read(from: number, watched = [ann.address, bob.address]) {
   return node.readBlocks(from, chain.solid.height, everything(watched));
 }
 
+/** Read as often as it takes for a block to be taken whose root does not come out of what the double makes of it. */
+async function insist(at: number, watched: readonly string[]) {
+  for (let i = 0; i < 3; i++) {
+    const { stopped } = await node.readBlocks(at, at, everything(watched));
+    expect(stopped).toMatchObject({ reason: "inconsistent", height: at });
+  }
+  return node.readBlocks(at, at, everything(watched));
+}
+
 async function settle() {
   await chain.mineWith(vm);
   const at = chain.head.height;
@@ -211,6 +220,30 @@ describe("what never counts", () => {
     expect((await read(chain.solid.height)).transfers).toEqual([]);
   });
 
+  it("TRX that was to be sent and was not", async () => {
+    const tx = chain.pay(ann.address, 5n);
+    const at = await settle();
+    double.on("walletsolidity/getblock", async (_, honest) => {
+      const block = (await honest()) as Json;
+      const transactions = (block.transactions as Json[]).map((one) => ({ ...one, ret: [{ contractRet: "REVERT" }] }));
+      return { ...block, transactions };
+    });
+    double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+      ((await honest()) as Json[]).map((info) => ({ ...info, result: "FAILED" })),
+    );
+    expect(tx.txId).not.toBe("");
+    const { stopped, transfers } = await insist(at, [ann.address]);
+    expect([stopped, transfers]).toEqual([null, []]);
+  });
+
+  it("a log with a topic too many, though all else of it is a payment", async () => {
+    const tx = chain.trigger(payer, token.address.slice(2), "00");
+    const log = transferLog(token.address.slice(2), payer.hex, ann.hex, 50n);
+    const more = { ...log, topics: [...log.topics, pad("07")] };
+    chain.mine(19, new Map([[tx.txId, execution({ logs: [more] })]]));
+    expect(await read(chain.solid.height)).toMatchObject({ transfers: [], irregularLogs: 1 });
+  });
+
   it("logs of a contract that is not listed, and logs that are not of the standard form", async () => {
     const odd = await vm.deploy("OddToken", ["Odd", "ODD", 6]);
     const other = await vm.deploy("Token", ["Dollar", "USDX", 6]);
@@ -234,7 +267,7 @@ describe("what never counts", () => {
     );
     chain.pay(bob.address, 5n);
     const at = await settle();
-    expect(await node.readBlocks(at, at, everything([ann.address]))).toMatchObject({ transfers: [], irregularLogs: 1 });
+    expect(await insist(at, [ann.address])).toMatchObject({ stopped: null, transfers: [], irregularLogs: 1 });
     expect(await node.readBlocks(at, at, everything([bob.address]))).toMatchObject({ transfers: [], irregularLogs: 0 });
   });
 
@@ -329,6 +362,37 @@ describe("a block is read when all of it is there", () => {
     expect(await blocks(at)).toEqual([[at - 1], "inconsistent", 0]);
   });
 
+  it("not without a transaction that its root is over, until that has been so for a while", async () => {
+    for (const to of [ann, bob, ann]) chain.pay(to.address, 5n);
+    const at = await settle();
+    double.on("walletsolidity/getblock", async (_, honest) => {
+      const block = (await honest()) as Json;
+      return { ...block, transactions: (block.transactions as Json[]).slice(1) };
+    });
+    double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+      ((await honest()) as Json[]).slice(1),
+    );
+    expect((await insist(at, [ann.address])).transfers).toHaveLength(1);
+  });
+
+  it("not with a call that does not say how its execution ended", async () => {
+    chain.trigger(payer, token.address.slice(2), data("transfer", [`0x${ann.hex}`, 5n]));
+    const at = await settle();
+    chain.mine(1);
+    double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+      ((await honest()) as Json[]).map((info) => ({ ...info, receipt: {} })),
+    );
+    expect(await blocks(at)).toEqual([[at - 1], "inconsistent", 0]);
+  });
+
+  it("not with a block of another height in the first place", async () => {
+    const at = chain.solid.height - 3;
+    const below = await double.honest("walletsolidity/getblock", { id_or_num: String(at - 1), detail: true });
+    double.on("walletsolidity/getblock", () => below);
+    const { stopped, blocks } = await node.readBlocks(at, at, everything([ann.address]));
+    expect([stopped?.reason, blocks]).toEqual(["inconsistent", []]);
+  });
+
   it("though a stranger's bytes in it are odd", async () => {
     const group = "2b0801" + "2c";
     const tx = trc10Raw(ann.hex);
@@ -342,7 +406,7 @@ describe("a block is read when all of it is there", () => {
       return ((await honest()) as Json[]).map((info) => ({ ...info, id: shown?.txID }));
     });
     expect(tx.raw).not.toBe(odd.raw);
-    const reading = await node.readBlocks(at, at, everything([ann.address]));
+    const reading = await insist(at, [ann.address]);
     expect(reading).toMatchObject({ stopped: null, transfers: [], irregularLogs: 1 });
     expect(reading.blocks).toHaveLength(1);
   });

@@ -5,7 +5,9 @@ import { TronWeb, utils } from "tronweb";
 import { describe, expect, it } from "vitest";
 import { ProtobufMessage, ProtobufWriter } from "../../src/chains/tron/protobuf.ts";
 import { decodeRawData, encodeRawData, type RawData, txIdOf } from "../../src/chains/tron/raw-data.ts";
+import { leafOf } from "../../src/chains/tron/transactions-root.ts";
 import { tronAddress } from "../../src/core/tron-address.ts";
+import { minedBytes, rootOf } from "../support/tron-chain.ts";
 
 const OWNER = `41${"d1".repeat(20)}`;
 const OTHER = `41${"0e".repeat(20)}`;
@@ -137,6 +139,74 @@ describe("a transaction's signed part", () => {
         expect(decodeRawData(encodeRawData(raw))).toEqual(raw);
       }),
     );
+  });
+});
+
+/** Of recorded answers of `getblockbylatestnum` (Tatum's documentation, Nile) and `getblockbylimitnext` (dRPC's, main chain). */
+describe("bytes of the real chains", () => {
+  const call = {
+    raw: "0a02c36222084ddf60f936a910d940f0add4a483315a8e01081f1289010a31747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e54726967676572536d617274436f6e747261637412540a1541fcf7ab2a2fb29362babd41647a22b223f7fbedec121541c3c5115bd3f5cfe5559c634eeb250f339ae3e29c222437383d0e00000000000000000000000000000000000000000000000000000188349354c970b8e0d0a48331900180a3c347",
+    txId: "31370141e3345421bdb92eff72f0d69aba8d04e636317ed52745d3f97e9faabb",
+    signature:
+      "95874b4774ba56125dfd7bf2a99a0652d4abda98c6977e3f417852b7ea6f2b81ff2f260df473d186be9586b6bbeb74b5382d7f058593fd72fb60da5d0f77f77100",
+    root: "30fe6502e11e110fa389d5c17e1cf53fa8df93f26297d9f27cd8c07d3558d722",
+  };
+
+  it("are read as their node reads them: a call", () => {
+    expect(txIdOf(call.raw)).toBe(call.txId);
+    const decoded = decodeRawData(call.raw);
+    expect(decoded).toEqual({
+      refBlockBytes: "c362",
+      refBlockHash: "4ddf60f936a910d9",
+      expiration: 1684509366000,
+      data: "",
+      contract: {
+        kind: "trigger",
+        owner: "41fcf7ab2a2fb29362babd41647a22b223f7fbedec",
+        contract: "41c3c5115bd3f5cfe5559c634eeb250f339ae3e29c",
+        callValueUnits: 0n,
+        data: "37383d0e00000000000000000000000000000000000000000000000000000188349354c9",
+        tokenId: 0n,
+        callTokenUnits: 0n,
+      },
+      permissionId: 0,
+      timestamp: 1684509306936,
+      feeLimitUnits: 150_000_000n,
+    });
+    expect(decoded === null ? "" : encodeRawData(decoded)).toBe(call.raw);
+  });
+
+  it("give the root that the header of their block has, as the chain in memory makes it", () => {
+    const bytes = minedBytes({ raw: call.raw, signatures: [call.signature], outcome: "SUCCESS" });
+    expect(rootOf([txIdOf(bytes)])).toBe(call.root);
+    const item = { raw_data_hex: call.raw, signature: [call.signature], ret: [{ contractRet: "SUCCESS" }] };
+    expect(leafOf(item)).toBe(call.root);
+    expect(leafOf({ ...item, ret: [{ contractRet: "OUT_OF_ENERGY" }] })).not.toBe(call.root);
+  });
+
+  it.each([
+    [
+      "0a0214e422087749eb97994e08b340e2e5afbcfb335a65080112610a2d747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e73666572436f6e747261637412300a154199a3cb64a17066fe19bfbce3dc5f0bb1d1220f55121541a61e8fa110c166d65372953c1c43556f56193ccf1808708291acbcfb33",
+      "3ec07911c77dcbdf7a75ae0e0486960add2993ac606c6e33fa92011f9f2665cb",
+      {
+        kind: "transfer",
+        owner: "4199a3cb64a17066fe19bfbce3dc5f0bb1d1220f55",
+        to: "41a61e8fa110c166d65372953c1c43556f56193ccf",
+        amountUnits: 8n,
+      },
+    ],
+    [
+      "0a0214d42208487b929e2595a20c40f8cdafbcfb335a74080212700a32747970652e676f6f676c65617069732e636f6d2f70726f746f636f6c2e5472616e736665724173736574436f6e7472616374123a0a07313030353132351215418bcb819886ee35957958e6207dc2b1fbc36b02921a1541baa5d183152181460478ba83ad37926600e2190e20d00f70da91acbcfb33",
+      "357da69180f69b651a4a5a41c628e7969391a81823fb46c57a39bd617dd504f5",
+      {
+        kind: "trc10",
+        owner: "418bcb819886ee35957958e6207dc2b1fbc36b0292",
+        to: "41baa5d183152181460478ba83ad37926600e2190e",
+      },
+    ],
+  ])("are read as their node reads them: TRX and a TRC-10 token", (raw, txId, contract) => {
+    expect(txIdOf(raw)).toBe(txId);
+    expect(decodeRawData(raw)?.contract).toEqual(contract);
   });
 });
 

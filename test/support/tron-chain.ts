@@ -413,7 +413,7 @@ export function parseTx(bytes: string): SignedTx {
 }
 
 /** With everything that a block keeps of it. */
-export function minedBytes({ raw, signatures, outcome }: MinedTx): string {
+export function minedBytes({ raw, signatures, outcome }: Pick<MinedTx, "raw" | "signatures" | "outcome">): string {
   const writer = new ProtobufWriter().always(1, raw);
   for (const signature of signatures) writer.always(2, signature);
   return writer.always(5, new ProtobufWriter().number(3, CODES[outcome] ?? 0).hex()).hex();
@@ -444,7 +444,7 @@ function madeBlock(block: {
 }
 
 /** A leaf without a neighbour goes up as it is. */
-function rootOf(leaves: readonly string[]): string {
+export function rootOf(leaves: readonly string[]): string {
   if (leaves.length < 2) return leaves[0] ?? NOTHING;
   const parents: string[] = [];
   for (let i = 0; i < leaves.length; i += 2) {

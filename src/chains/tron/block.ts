@@ -2,9 +2,8 @@
  * A block as a node shows it. Its id holds its height and the hash of its header, and the header names its parent, so a
  * header proves itself. A transaction's id is the hash of its bytes.
  *
- * That a block holds these transactions and no others is the node's word: the header's root is over bytes that the HTTP
- * API does not show whole (fields of a transaction's envelope that nobody knows), so that anybody could send a
- * transaction with which it would not match. Only whether there are any is told by the root.
+ * That a block holds these transactions and no others is shown by the header's root, except where somebody has made it
+ * impossible to compute (`transactions-root.ts`). Whether there are any at all is always told by it.
  */
 
 import { sha256 } from "@noble/hashes/sha2";
@@ -14,11 +13,14 @@ import { MalformedAnswer, parseObject } from "../rpc/malformed.ts";
 import { ContradictedAnswer, parseCount, parseHex, parseItems, parseText } from "./answers.ts";
 import { ProtobufWriter } from "./protobuf.ts";
 import { txIdOf } from "./raw-data.ts";
+import { leafOf, rootOf } from "./transactions-root.ts";
 
 export interface TronHeader {
   readonly ref: BlockRef;
   /** Of the block's slot, milliseconds: `ref` has whole seconds. */
   readonly timeMs: number;
+  /** Over its transactions. */
+  readonly root: string;
   readonly isEmpty: boolean;
 }
 
@@ -33,6 +35,8 @@ export interface TronTransaction {
 export interface TronBlock extends TronHeader {
   /** Genesis has some that nobody sent, which hand out the first coins. They are left out. */
   readonly transactions: readonly TronTransaction[];
+  /** Whether the header's root comes out of them. */
+  readonly isProven: boolean;
 }
 
 const NO_ROOT = "0".repeat(64);
@@ -51,7 +55,7 @@ export function readHeader(answer: unknown): TronHeader | null {
   const proven = idOf(height, headerBytes(raw, { height, timeMs, parentHash, root }));
   if (proven !== hash) throw new ContradictedAnswer(`block ${height}: its header has the id ${proven}, not ${hash}`);
   const timestamp = Math.floor(timeMs / 1000);
-  return { ref: { height, hash, parentHash, timestamp }, timeMs, isEmpty: root === NO_ROOT };
+  return { ref: { height, hash, parentHash, timestamp }, timeMs, root, isEmpty: root === NO_ROOT };
 }
 
 /** Null for `{}`: the node does not have it. @throws MalformedAnswer, ContradictedAnswer */
@@ -63,7 +67,8 @@ export function readBlock(answer: unknown): TronBlock | null {
   if ((items.length === 0) !== header.isEmpty)
     throw new ContradictedAnswer(`block ${height}: its header and ${items.length} transactions contradict each other`);
   const transactions = height === 0 ? [] : items.map((item) => readTransaction(item, height));
-  return { ...header, transactions };
+  const leaves = height === 0 ? [] : items.map((item) => leafOf(parseObject(item, "transaction")));
+  return { ...header, transactions, isProven: leaves.length === 0 || rootOf(leaves) === header.root };
 }
 
 function readTransaction(item: unknown, height: number): TronTransaction {

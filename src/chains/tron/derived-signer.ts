@@ -7,11 +7,11 @@ import { secp256k1 } from "@noble/curves/secp256k1";
 import { sha256 } from "@noble/hashes/sha2";
 import { hexToBytes } from "@noble/hashes/utils";
 import type { NetworkSettings } from "../../core/network.ts";
-import { tronAddress, tronHex } from "../../core/tron-address.ts";
+import { tronAddressOfKey, tronHex } from "../../core/tron-address.ts";
 import type { ExpiringSigner, Unsigned } from "../expiring-payout.ts";
 import { keyBelowSeed, walletPath } from "../wallet-seed.ts";
 import { decodeRawData } from "./raw-data.ts";
-import { hexOfKey, signedBytes } from "./signed-transaction.ts";
+import { signedBytes } from "./signed-transaction.ts";
 
 /**
  * BIP-32 at `m/44'/195'/a'/b'/c'/d'`, where a to d are the wallet's own (`walletPath`).
@@ -39,7 +39,7 @@ class SeedSigner implements ExpiringSigner {
   constructor(key: Uint8Array, path: string) {
     this.#key = key;
     this.path = path;
-    this.address = tronAddress(hexOfKey(secp256k1.getPublicKey(key, false)));
+    this.address = tronAddressOfKey(secp256k1.getPublicKey(key, false));
   }
 
   /** Deterministic (RFC 6979): the same bytes have the same signature, whenever they are signed. */

@@ -5,6 +5,8 @@
  * head. A block may hold a transaction when its parent's time is before the expiration (`validateCommon` compares with
  * the head that a block is put on), so the last one that can is the first whose own time is not. All blocks from the
  * signing up to there are read, each the parent of the next; only then a transaction is said to be in none of them.
+ * A block whose root does not come out counts as read all the same, since any stranger can make one: what hides a
+ * transaction from the index of ids and from its block alike is for other providers to show.
  */
 
 import { NATIVE } from "../../core/transfer.ts";
@@ -13,11 +15,11 @@ import type { ExpiringLook, ExpiringQuestion, Landed } from "../expiring-payout.
 import { inParallel } from "../rpc/parallel.ts";
 import { addressOf, ContradictedAnswer } from "./answers.ts";
 import type { TronApi } from "./api.ts";
-import { readBlock, type TronBlock, type TronTransaction } from "./block.ts";
+import { readBlock, type TronBlock } from "./block.ts";
 import { readInfo, type TronInfo } from "./info.ts";
 import { readSolidHeader } from "./node.ts";
 import { succeeded } from "./payments.ts";
-import { decodeRawData } from "./raw-data.ts";
+import { decodeRawData, type TronContract } from "./raw-data.ts";
 import { isTransfer, moveIn } from "./token-log.ts";
 
 type Attempt = ExpiringQuestion["attempts"][number];
@@ -87,18 +89,18 @@ async function landedIn(api: TronApi, attempt: Attempt, height: number, info: Tr
   const block = info === null || height <= attempt.signedAbove ? null : await blockAt(api, height);
   const tx = block?.transactions.find(({ txId }) => txId === attempt.txId);
   if (block === null || info === null || info.height !== height || tx === undefined) return "cannot_tell";
-  const success = succeeded(tx, info);
-  const moves = success ? movesOf(tx, info) : [];
+  const contract = decodeRawData(tx.raw)?.contract ?? { kind: "other" };
+  const success = succeeded(tx, info, contract);
+  const moves = success ? movesOf(contract, info) : [];
   return { txId: tx.txId, height, blockHash: block.ref.hash, success, feeUnits: info.feeUnits, moves };
 }
 
 /** TRX by the transaction's own value, tokens of any contract by their logs. */
-function movesOf(tx: TronTransaction, { logs }: TronInfo): Landed["moves"] {
-  const contract = decodeRawData(tx.raw)?.contract;
-  const own = contract?.kind === "transfer" ? [{ ...contract, asset: NATIVE }] : [];
-  const native = own.flatMap(({ asset, owner, to, amountUnits }) => {
+function movesOf(contract: TronContract, { logs }: TronInfo): Landed["moves"] {
+  const own = contract.kind === "transfer" ? [contract] : [];
+  const native = own.flatMap(({ owner, to, amountUnits }) => {
     const [from, receiver] = [addressOf(owner), addressOf(to)];
-    return from === null || receiver === null ? [] : [{ asset, from, to: receiver, amountUnits }];
+    return from === null || receiver === null ? [] : [{ asset: NATIVE, from, to: receiver, amountUnits }];
   });
   const tokens = logs.filter(isTransfer).flatMap((log) => {
     const move = moveIn(log);

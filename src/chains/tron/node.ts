@@ -6,6 +6,7 @@
 
 import type { TokenFacts } from "../../core/network.ts";
 import { Cut } from "../cut.ts";
+import { Attempts } from "../evm/attempts.ts";
 import {
   type BlockRef,
   type ChainNode,
@@ -39,7 +40,13 @@ export class TronNode implements ChainNode {
   constructor(provider: ProviderSettings, now: () => number = () => performance.now()) {
     this.#api = new TronApi(provider);
     this.name = this.#api.name;
-    this.#access = { api: this.#api, internal: new InternalSight(), now, bounds: READING_BOUNDS };
+    this.#access = {
+      api: this.#api,
+      internal: new InternalSight(),
+      doubtedRoots: new Attempts(),
+      now,
+      bounds: READING_BOUNDS,
+    };
   }
 
   /** Whether it saves no internal transactions, as far as is known. */

@@ -36,12 +36,11 @@ const NONE: Payments = { transfers: [], trc10: [], irregular: 0 };
 export function paymentsIn(tx: TronTransaction, info: TronInfo, block: BlockRef, wanted: Wanted): Payments {
   const contract = contractOf(tx.raw);
   if (contract === null) return { ...NONE, irregular: 1 };
-  if (contract.kind === "other" || !succeeded(tx, info)) return NONE;
+  if (contract.kind === "other" || !succeeded(tx, info, contract)) return NONE;
   const found = new Found(tx.txId, block);
   if (wanted.native && contract.kind === "transfer") found.pay("value", addressOf(contract.to), contract.amountUnits);
   if (wanted.native && contract.kind === "trc10") found.note(addressOf(contract.to));
-  // Without an execution there are neither logs nor calls.
-  if (contract.kind === "trigger" && info.execution === "SUCCESS") {
+  if (contract.kind === "trigger") {
     if (wanted.native) found.pay("value", addressOf(contract.contract), contract.callValueUnits);
     if (wanted.native && contract.callTokenUnits > 0n) found.note(addressOf(contract.contract));
     found.readLogs(info, wanted);
@@ -101,13 +100,13 @@ function contractOf(raw: string): TronContract | null {
 }
 
 /** @throws ContradictedAnswer when the block and the info do not say the same */
-export function succeeded({ txId, outcome }: TronTransaction, { isFailed, execution }: TronInfo): boolean {
+export function succeeded({ txId, outcome }: TronTransaction, info: TronInfo, contract: TronContract): boolean {
   // Blocks of the first months do not say how a transaction ended: nothing in them counts.
   if (outcome === "") return false;
-  const isDone = !isFailed && (execution === "" || execution === "SUCCESS");
-  if (isDone !== (outcome === "SUCCESS"))
-    throw new ContradictedAnswer(
-      `transaction ${txId}: ended with ${outcome} by its block, with ${isFailed ? "FAILED" : execution || "SUCCESS"} by its info`,
-    );
-  return isDone;
+  const { isFailed, execution } = info;
+  // A call says how its execution ended; what has none says nothing.
+  const isDone = !isFailed && (execution === "SUCCESS" || (execution === "" && contract.kind !== "trigger"));
+  if (isDone === (outcome === "SUCCESS")) return isDone;
+  const said = `${isFailed ? "FAILED" : "not failed"}, execution ${execution || "none"}`;
+  throw new ContradictedAnswer(`transaction ${txId}: ended with ${outcome} by its block, by its info: ${said}`);
 }

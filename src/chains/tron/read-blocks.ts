@@ -6,6 +6,7 @@
 import type { Transfer } from "../../core/transfer.ts";
 import { tronHex } from "../../core/tron-address.ts";
 import { Cut } from "../cut.ts";
+import type { Attempts } from "../evm/attempts.ts";
 import type { BlockRef, Interest, Reading } from "../port.ts";
 import { inParallel } from "../rpc/parallel.ts";
 import { ContradictedAnswer } from "./answers.ts";
@@ -18,6 +19,8 @@ export interface ReadingAccess {
   readonly api: TronApi;
   /** What the node has shown of internal transactions. */
   readonly internal: InternalSight;
+  /** Blocks whose root did not come out of their transactions. */
+  readonly doubtedRoots: Attempts;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly bounds: ReadingBounds;
@@ -34,6 +37,11 @@ export interface ReadingBounds {
 export const READING_BOUNDS: ReadingBounds = { bytes: 24_000_000, payments: 50_000, ms: 5_000 };
 /** Of blocks in one go; a busy one has a megabyte with its infos. */
 const BLOCKS_AT_ONCE = 4;
+/**
+ * A block whose root does not come out is left unread so often, and then taken: a stranger's transaction can do that
+ * to any block, and must not stop a network.
+ */
+const MAX_DOUBTED_READINGS = 3;
 const HEADERS_AT_ONCE = 5;
 /** Of executions without one internal transaction, after which a node is taken to save none: every tenth has some. */
 const EXECUTIONS_TO_JUDGE = 2_000;
@@ -172,7 +180,11 @@ class Findings {
   }
 
   /** What the block lacks, in words; null when all of it is kept. @throws ContradictedAnswer */
-  add({ ref, transactions, infos }: WholeBlock): string | null {
+  add({ ref, transactions, infos, isProven }: WholeBlock): string | null {
+    if (!isProven && this.#access.doubtedRoots.next(ref.hash) <= MAX_DOUBTED_READINGS)
+      throw new ContradictedAnswer(
+        `the header of block ${ref.height} is not of its ${transactions.length} transactions`,
+      );
     if (infos === null) return `does not have the infos of all ${transactions.length} transactions of ${ref.height}`;
     const found: Payments[] = [];
     for (const tx of transactions) {

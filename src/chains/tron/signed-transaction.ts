@@ -5,10 +5,9 @@
 
 import { secp256k1 } from "@noble/curves/secp256k1";
 import { sha256 } from "@noble/hashes/sha2";
-import { keccak_256 } from "@noble/hashes/sha3";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils";
 import { NATIVE } from "../../core/transfer.ts";
-import { tronAddress, tronHex } from "../../core/tron-address.ts";
+import { tronAddressOfKey, tronHex } from "../../core/tron-address.ts";
 import type { ExpiringIntent, ReadExpiring, Unsigned } from "../expiring-payout.ts";
 import { MalformedAnswer } from "../rpc/malformed.ts";
 import { ProtobufMessage, ProtobufWriter } from "./protobuf.ts";
@@ -113,15 +112,10 @@ function signerOf(rawData: string, signature: string): string {
     // Above half the order the same signature has a twin.
     if (parsed.hasHighS()) return "nobody: s is in its upper half";
     const point = parsed.addRecoveryBit(recovery).recoverPublicKey(sha256(hexToBytes(rawData)));
-    return tronAddress(hexOfKey(point.toRawBytes(false)));
+    return tronAddressOfKey(point.toRawBytes(false));
   } catch {
     return "nobody";
   }
-}
-
-/** The 20 bytes of a public key's address, hex. @param key uncompressed */
-export function hexOfKey(key: Uint8Array): string {
-  return bytesToHex(keccak_256(key.subarray(1)).subarray(-20));
 }
 
 function refused(field: string, got: string, expected: string): ReadExpiring {
