@@ -66,6 +66,7 @@ export default defineConfig({
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
           setupFiles: ["test/workers/setup.ts"],
+          globalSetup: ["test/workers/solana-setup.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
           maxWorkers: 2,

@@ -6,19 +6,23 @@
 
 import type { ExpiringChain } from "./expiring-payout.ts";
 import type { ChainNodesSettings } from "./nodes.ts";
+import { createSolanaChain } from "./solana/payout-node.ts";
 import { tronPayouts } from "./tron/payout-node.ts";
 
 /**
- * @param settings without URLs there are no providers, and a wallet all the same: its network is switched off
+ * @param providers without URLs there are none, and a wallet all the same: its network is switched off
  * @throws Error for a URL that is none; the message does not show it.
  */
-export function createExpiringChain({ settings, urls, fetch, timeoutMs }: ChainNodesSettings): ExpiringChain {
-  const providers = urls.map((url) => ({ url, fetch, timeoutMs }));
+export function createExpiringChain(providers: ChainNodesSettings): ExpiringChain {
+  const { settings, urls, fetch, timeoutMs } = providers;
   switch (settings.family) {
     case "tron":
-      return tronPayouts(providers, settings);
+      return tronPayouts(
+        urls.map((url) => ({ url, fetch, timeoutMs })),
+        settings,
+      );
     case "solana":
-      throw new Error(`nothing pays out on ${settings.id} yet`);
+      return createSolanaChain(providers);
     default:
       throw new Error(`transactions on ${settings.id} do not expire by themselves`);
   }

@@ -40,7 +40,8 @@ export function keyBelowSeed(seedHex: string, path: string): HDKey {
   return key;
 }
 
-function parseSeed(seedHex: string): Uint8Array {
+/** @throws Error for a seed that is none; the message does not show it */
+export function parseSeed(seedHex: string): Uint8Array {
   const bytes = /^(0x)?([0-9a-fA-F]{2})+$/.test(seedHex) ? hexToBytes(seedHex.replace(/^0x/, "")) : null;
   if (bytes === null || bytes.length < MIN_SEED_BYTES || bytes.length > MAX_SEED_BYTES) {
     const got = bytes === null ? "text that is not hex" : `${bytes.length} bytes`;

@@ -99,3 +99,10 @@ export const EXPIRING_NETWORKS: readonly (TronNetwork | SolanaNetwork)[] = [
   solanaDevnet,
   solanaLocal,
 ];
+
+/** Genesis hashes of Solana's public chains: the main one, devnet, testnet. */
+export const SOLANA_CLUSTERS: ReadonlySet<string> = new Set([
+  "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d",
+  "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG",
+  "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY",
+]);

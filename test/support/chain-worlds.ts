@@ -7,6 +7,7 @@ import { bytesToHex } from "@noble/hashes/utils";
 import { BitcoinNode } from "../../src/chains/bitcoin/node.ts";
 import { EvmNode } from "../../src/chains/evm/node.ts";
 import type { ChainNode, Interest } from "../../src/chains/port.ts";
+import { SolanaNode } from "../../src/chains/solana/node.ts";
 import { TronNode } from "../../src/chains/tron/node.ts";
 import { addressOfScript } from "../../src/core/bitcoin-address.ts";
 import { tronAddress } from "../../src/core/tron-address.ts";
@@ -15,6 +16,9 @@ import { BitcoinNodeDouble, CoreError } from "./bitcoin-double.ts";
 import { FAUCET } from "./bitcoin-faucet.ts";
 import { type BitcoinTx, REGTEST } from "./bitcoin-tx.ts";
 import { FakeChain, FakeNode, type FakeTx, type Json, quantity, RpcRefusal } from "./fake-rpc.ts";
+import { SolanaChain } from "./solana-chain.ts";
+import { RpcError, SolanaNodeDouble } from "./solana-double.ts";
+import { solanaKey } from "./solana-keys.ts";
 import { type SignedTx, TronChain } from "./tron-chain.ts";
 import { NodeError, TronNodeDouble } from "./tron-double.ts";
 
@@ -57,6 +61,7 @@ export const WORLDS: readonly (readonly [family: string, begin: (url?: string) =
   ["evm", evmWorld],
   ["bitcoin", bitcoinWorld],
   ["tron", tronWorld],
+  ["solana", solanaWorld],
 ];
 
 const URL = "http://user:pa55word@node.test/some-k3y-in-the-path";
@@ -306,6 +311,98 @@ function tronWorld(url = URL): ChainWorld {
     },
     moveToAnotherChain() {
       double.chain = new TronChain("another one");
+    },
+  };
+}
+
+function solanaWorld(url = URL): ChainWorld {
+  const chain = new SolanaChain();
+  const double = new SolanaNodeDouble(chain);
+  let respond: (() => Response | Promise<Response>) | null = null;
+  const through: typeof fetch = async (input, init) => (respond === null ? double.fetch(input, init) : respond());
+  const node = new SolanaNode({ url, fetch: through, timeoutMs: 2_000 }, { caip2: "solana:local", genesis: null });
+  const onBlock = (height: number, change: (block: Json, full: boolean) => unknown) => {
+    const { slot } = chain.at(height);
+    double.on("getBlock", ([asked, config], honest) => {
+      const block = honest() as Json;
+      return asked === slot ? change(block, (config as Json).transactionDetails === "full") : block;
+    });
+  };
+  chain.mine(4);
+  return {
+    caip2: "solana:local",
+    node,
+    asked: double.asked,
+    head: () => chain.head,
+    hashAt: (height) => chain.at(height).hash,
+    address() {
+      const { address } = solanaKey(`receiver ${++addresses}`);
+      // An account that holds less than its rent is none: it is there before.
+      chain.fund(address, 10_000_000n);
+      return address;
+    },
+    pay: (to, units) => ({ txId: chain.pay(to, units) }),
+    mine(count = 1) {
+      for (let i = 0; i < count; i++) {
+        // Every third block comes late.
+        if (chain.head % 3 === 0) chain.skip(2);
+        chain.mine();
+      }
+    },
+    reorg(depth, keep = []) {
+      chain.reorg(depth, { keep: keep.map(({ txId }) => txId) });
+    },
+    hide(height) {
+      double.hide(height === null ? null : chain.at(height).slot);
+    },
+    lag(blocks) {
+      double.lag = blocks;
+    },
+    corruptions: {
+      "a block with another parent": (height) => {
+        onBlock(height, (block) => ({ ...block, previousBlockhash: chain.genesis }));
+      },
+      "a block with another parent slot": (height) => {
+        onBlock(height, (block) => ({ ...block, parentSlot: 1 }));
+      },
+      "the block below it": (height) => {
+        onBlock(height, (_, full) =>
+          double.honest("getBlock", [
+            chain.at(height - 1).slot,
+            { transactionDetails: full ? "full" : "none", maxSupportedTransactionVersion: 1 },
+          ]),
+        );
+      },
+      "a transaction that is none": (height) => {
+        const transaction = [btoa("no transaction"), "base64"];
+        onBlock(height, (block) => ({ ...block, transactions: [{ transaction, meta: { err: null } }] }));
+      },
+      "a transaction without its inner instructions": (height) => {
+        chain.pay(solanaKey("somebody").address, 10_000_000n);
+        const { txs } = chain.mine();
+        const transaction = [btoa(String.fromCharCode(...(txs[0]?.raw ?? []))), "base64"];
+        chain.reorg(1, { keep: [], mine: 0 });
+        const balances = {
+          preBalances: [3, 3, 3],
+          postBalances: [3, 3, 3],
+          preTokenBalances: [],
+          postTokenBalances: [],
+        };
+        const meta = { err: null, fee: 0, ...balances, innerInstructions: null };
+        onBlock(height, (block) => ({ ...block, transactions: [{ transaction, meta }] }));
+      },
+    },
+    answerWith(answer) {
+      respond = answer;
+    },
+    refuse(code, message) {
+      for (const method of ["getSlot", "getBlocks", "getBlocksWithLimit", "getBlock", "getGenesisHash"])
+        double.on(method, () => {
+          throw new RpcError(code, message);
+        });
+    },
+    moveToAnotherChain() {
+      double.genesis = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG";
     },
   };
 }
