@@ -34,6 +34,9 @@ export const tron = BUILT_IN_NETWORKS.find(({ id }) => id === NETWORK) as TronNe
 export let chain: ModelExpiringChain;
 export let nodes: ModelExpiringNode[] = [];
 
+/** Networks beside it that are on in every object. */
+export const others = new Map<string, EnabledNetwork>();
+
 interface Inner {
   readonly c: TenantContext;
   readonly env: Env;
@@ -46,7 +49,8 @@ function serveChain(): void {
     if (c === undefined || env === undefined) return;
     const networks = readSettings(env).networks as Map<string, EnabledNetwork>;
     networks.set(NETWORK, { settings: tron, urls: ["http://tron.test"] });
-    c.payers.expiringChains.set(NETWORK, modelExpiringChain(nodes));
+    for (const [id, enabled] of others) networks.set(id, enabled);
+    if (nodes.length > 0) c.payers.expiringChains.set(NETWORK, modelExpiringChain(nodes));
   };
   for (let proto = Tenant.prototype; proto !== null; proto = Object.getPrototypeOf(proto)) {
     for (const [name, { value: method }] of Object.entries(Object.getOwnPropertyDescriptors(proto))) {
@@ -97,6 +101,7 @@ interface Funding {
 
 export class ExpiringMerchant extends Merchant {
   wallet = "";
+  payoutNetwork = NETWORK;
 
   static async start({ funds = 100n * TRX, inWallet = 1_000n * TRX, asset = "native" }: Funding = {}) {
     const { id, keyId, key } = await Merchant.signUp();
@@ -112,7 +117,7 @@ export class ExpiringMerchant extends Merchant {
   credit(asset: string, units: bigint): Promise<void> {
     return this.inside((object) => {
       const { db, storage } = (object as unknown as Inner).c;
-      const key = { account: "default", network: NETWORK, asset };
+      const key = { account: "default", network: this.payoutNetwork, asset };
       storage.transactionSync(() => {
         const before = readBalance(db, key);
         const lines = depositConfirmed(before, units);
@@ -125,14 +130,14 @@ export class ExpiringMerchant extends Merchant {
 
   async hotWallet(): Promise<WalletView> {
     const { data } = await this.get<Page<WalletView>>("/v1/wallets");
-    const wallet = data.find(({ network }) => network === NETWORK);
+    const wallet = data.find(({ network }) => network === this.payoutNetwork);
     if (wallet === undefined) throw new Error("the network has no wallet");
     return wallet;
   }
 
   /** A request as it is sent; the key is a new one unless given. */
   ask(wanted: Wanted = {}, key = `expiring-${++keys}`): Promise<Response> {
-    const body = { network: NETWORK, asset: "TRX", amount: "1", destination: newTronAddress(), ...wanted };
+    const body = { network: this.payoutNetwork, asset: "TRX", amount: "1", destination: newTronAddress(), ...wanted };
     return call("POST", "/v1/withdrawals", { key: this.key, body, headers: { "Idempotency-Key": key } });
   }
 
@@ -146,7 +151,9 @@ export class ExpiringMerchant extends Merchant {
 
   /** Waits for the round under way. */
   settle(): Promise<void> {
-    return this.inside((object) => (object as unknown as Inner).c.turns.take(`wallet/${NETWORK}`, async () => {}));
+    return this.inside((object) =>
+      (object as unknown as Inner).c.turns.take(`wallet/${this.payoutNetwork}`, async () => {}),
+    );
   }
 
   withdrawal(id: string): Promise<WithdrawalView> {

@@ -94,6 +94,20 @@ describe("a withdrawal", () => {
     await checkExpiring(merchant);
   });
 
+  it("is not kept when it took long to prepare: where to search for it would not be known", async () => {
+    const merchant = await ExpiringMerchant.start();
+    const prepare = firstNode().prepare.bind(firstNode());
+    const slow = vi.spyOn(firstNode(), "prepare").mockImplementation(async (intent) => {
+      time.now += 30_000;
+      return prepare(intent);
+    });
+    const { id } = await merchant.withdraw();
+    expect([await merchant.state(id), await merchant.signed()]).toEqual(["funds_reserved", []]);
+    slow.mockRestore();
+    await merchant.rest();
+    expect(await merchant.state(id)).toBe("confirmed");
+  });
+
   it("B77: two at once, and many, are paid once each, 16 in flight at most", async () => {
     const merchant = await ExpiringMerchant.start();
     const asked = await Promise.all(Array.from({ length: 20 }, () => merchant.ask()));

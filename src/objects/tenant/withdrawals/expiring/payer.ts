@@ -77,15 +77,22 @@ export function capOf({ id, payout, nativeAsset }: ExpiringNetwork): bigint {
   return cap.units;
 }
 
+export interface Looked extends AgreedExpiring {
+  /** Unix milliseconds, before anybody was asked. */
+  readonly askedAt: number;
+}
+
 /** What enough providers say about everything that may still land; null when too few answer. */
-export async function lookAt(payer: ExpiringPayer): Promise<AgreedExpiring | null> {
+export async function lookAt(payer: ExpiringPayer): Promise<Looked | null> {
   const { nodes } = payer.chain;
+  const askedAt = payer.c.now();
   const live = openOf(payer).flatMap((payment) => liveOf(payer, payment));
   const attempts = live
     .slice(0, MAX_ASKED)
     .map(({ txId, expiresAt, signedAbove }) => ({ txId, expiresAt, signedAbove }));
   const answers = await Promise.allSettled(nodes.map((node) => node.look({ attempts })));
-  return agreeOnExpiring(heard(payer, "look", answers), nodes.length);
+  const agreed = agreeOnExpiring(heard(payer, "look", answers), nodes.length);
+  return agreed && { ...agreed, askedAt };
 }
 
 /** Those that answered. The others are written to the log. */

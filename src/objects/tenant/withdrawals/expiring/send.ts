@@ -75,7 +75,8 @@ async function sendOne(payer: ExpiringPayer, payment: ExpiringPaymentRow, attemp
   await c.storage.sync();
   const replies = await Promise.all(chain.nodes.map((node) => node.send(attempt.raw, attempt.txId)));
   for (const [i, { meaning, text }] of replies.entries()) {
-    if (meaning !== "accepted" && meaning !== "already_known")
+    // What is said again and again is said once.
+    if (meaning !== "accepted" && meaning !== "already_known" && meaning !== attempt.outcome)
       logProvider(payer, "send", chain.nodes[i]?.name, `${meaning}: ${text}`);
   }
   const meaning = together(replies.map((reply) => reply.meaning));

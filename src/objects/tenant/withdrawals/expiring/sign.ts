@@ -4,7 +4,6 @@
  */
 
 import type { ExpiringSigner, SignedExpiring, Unsigned } from "../../../../chains/expiring-payout.ts";
-import type { AgreedExpiring } from "../../../../core/expiring-look.ts";
 import { NATIVE } from "../../../../core/transfer.ts";
 import { isOpen } from "../../../../core/withdrawal.ts";
 import {
@@ -26,7 +25,7 @@ import { mayStillBePaid } from "../judge.ts";
 import { setWaitingOf, walletOf } from "../wallet.ts";
 import { refuseUnsigned } from "./close.ts";
 import { make } from "./make.ts";
-import { type ExpiringPayer, liveOf, openOf, withdrawalOf } from "./payer.ts";
+import { type ExpiringPayer, type Looked, liveOf, openOf, withdrawalOf } from "./payer.ts";
 import { openPurse, type Purse } from "./purse.ts";
 
 /** Of one payment. Each lives a minute or so, and after an hour a person is asked. */
@@ -37,13 +36,11 @@ const MAX_IN_FLIGHT = 16;
 const CANDIDATES = 1_000;
 /** Made, or tried to be made, in one round: each is a question to every provider. */
 const MAX_TRIES = 64;
+/** A transaction is searched for from the look on that it was signed after: an old one would not know where to begin. */
+const FRESH_MS = 30_000;
 
 /** @returns how many events were written */
-export async function signPayments(
-  payer: ExpiringPayer,
-  signer: ExpiringSigner,
-  look: AgreedExpiring,
-): Promise<number> {
+export async function signPayments(payer: ExpiringPayer, signer: ExpiringSigner, look: Looked): Promise<number> {
   const { c, network } = payer;
   let live = openOf(payer).reduce((sum, payment) => sum + liveOf(payer, payment).length, 0);
   const again = openOf(payer)
@@ -56,7 +53,8 @@ export async function signPayments(
   let written = 0;
   let tries = 0;
   for (const row of wanted) {
-    if (live >= MAX_IN_FLIGHT || tries >= MAX_TRIES || walletOf(payer).status === "stopped") break;
+    if (live >= MAX_IN_FLIGHT || tries >= MAX_TRIES || !isFresh(payer, look)) break;
+    if (walletOf(payer).status === "stopped") break;
     if (!isCovered(payer, row, purse)) continue;
     tries++;
     const { isMade, events } = await signOne(payer, signer, { row, purse, look });
@@ -79,7 +77,7 @@ export function isAnotherWanted(payer: ExpiringPayer, payment: ExpiringPaymentRo
 interface Wanted {
   readonly row: WithdrawalRow;
   readonly purse: Purse;
-  readonly look: AgreedExpiring;
+  readonly look: Looked;
 }
 
 /** Asked of nobody. */
@@ -122,11 +120,11 @@ function store(
   payer: ExpiringPayer,
   id: string,
   { unsigned, signed }: { unsigned: Unsigned; signed: SignedExpiring },
-  look: AgreedExpiring,
+  look: Looked,
 ): { isMade: boolean; events: number } {
   const { c, network, sender, tenantId } = payer;
   const row = withdrawalById(c.db, id);
-  if (row === undefined || walletOf(payer).status === "stopped") return UNMADE;
+  if (row === undefined || walletOf(payer).status === "stopped" || !isFresh(payer, look)) return UNMADE;
   const payment = expiringPaymentOf(c.db, id);
   const isWanted = payment === undefined ? isFirstWanted(row) : isAnotherWanted(payer, payment);
   const attempts = expiringAttemptsOf(c.db, id);
@@ -171,6 +169,10 @@ function store(
     changeWithdrawal(c.db, id, changes);
   }
   return { isMade: true, events: commit.written };
+}
+
+function isFresh({ c }: ExpiringPayer, { askedAt }: Looked): boolean {
+  return c.now() - askedAt < FRESH_MS;
 }
 
 function isFirstWanted(row: WithdrawalRow): boolean {
