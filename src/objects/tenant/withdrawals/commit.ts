@@ -121,8 +121,10 @@ export class WithdrawalCommit {
   #tell(row: Omit<WithdrawalRow, "seq">): string {
     this.#written++;
     const view = toWithdrawalView(this.#c, row);
-    // A chain that keeps changing its mind, and people who explain at length: the latest steps tell the state.
+    // A chain that keeps changing its mind, and people who explain at length: the latest steps tell the state, and the
+    // latest of what was signed may still be carried out.
     while (view.transitions.length > 2 && bytesOf(view) > MAX_VIEW_BYTES) view.transitions.shift();
+    while (view.attempts.length > 2 && bytesOf(view) > MAX_VIEW_BYTES) view.attempts.shift();
     return this.#events.append("withdrawal.updated", row.id, view).id;
   }
 
