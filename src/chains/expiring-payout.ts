@@ -7,8 +7,11 @@
  * expiry of the one before do not have it.
  */
 
+import type { ExpiringLook, ExpiringQuestion } from "../core/expiring-look.ts";
 import type { NetworkSettings } from "../core/network.ts";
 import type { SendMeaning } from "../core/send-answer.ts";
+
+export type { ExpiringLook, ExpiringQuestion, Landed } from "../core/expiring-look.ts";
 
 /** What is to be paid. The same in every attempt of a withdrawal. */
 export interface ExpiringIntent {
@@ -57,43 +60,6 @@ export interface ExpiringSigner {
   readonly path: string;
   /** The whole signed transaction, hex. Deterministic. @throws SignerFault */
   sign(unsigned: Unsigned): Promise<string>;
-}
-
-export interface ExpiringQuestion {
-  readonly attempts: readonly {
-    readonly txId: string;
-    readonly expiresAt: number;
-    /** Final height when it was signed: it stands in no block at or below this one. */
-    readonly signedAbove: number;
-  }[];
-}
-
-/** A transaction in a final block. */
-export interface Landed {
-  readonly txId: string;
-  readonly height: number;
-  readonly blockHash: string;
-  readonly success: boolean;
-  /** Everything that the sender paid beside the amount, base units of the native coin. */
-  readonly feeUnits: bigint;
-  /** What it moved, as the chain shows it and not as it was asked for. Empty when it did not succeed. */
-  readonly moves: readonly {
-    readonly asset: string;
-    readonly from: string;
-    readonly to: string;
-    readonly amountUnits: bigint;
-  }[];
-}
-
-export interface ExpiringLook {
-  /** Highest final height, and the point that final blocks have reached, in the measure of `expiresAt`. */
-  readonly finalHeight: number;
-  readonly finalPoint: number;
-  /**
-   * By id: where it landed; `"pending"`: seen, and not final; null: in no final block up to `finalPoint`, by a search
-   * that would have found it. Absent: this provider cannot tell.
-   */
-  readonly found: ReadonlyMap<string, Landed | "pending" | null>;
 }
 
 export interface ExpiringCost {

@@ -13,6 +13,7 @@ import { addressOfScript } from "./bitcoin-address.ts";
 import type { AddressType, ExtendedKey } from "./extended-key.ts";
 import type { BitcoinNetwork, NetworkFamily, NetworkSettings } from "./network.ts";
 import { slip44Of } from "./network.ts";
+import { tronAddress } from "./tron-address.ts";
 
 /** What BIP-44 calls the chain of addresses for others to pay to. */
 const EXTERNAL = 0;
@@ -27,11 +28,15 @@ const PURPOSES: Readonly<Record<AddressType, number>> = {
   p2wpkh: 84,
   p2tr: 86,
   evm: 44,
+  tron: 44,
 };
 
 const TYPES_OF: Readonly<Record<NetworkFamily, readonly AddressType[]>> = {
   bitcoin: ["p2wpkh", "p2tr", "p2sh-p2wpkh", "p2pkh"],
   evm: ["evm"],
+  tron: ["tron"],
+  // Ed25519 derives from private keys alone (SLIP-0010): an account has no public key that others could be made from.
+  solana: [],
 };
 
 /** What decides the addresses: two spellings of one key and type are one account. */
@@ -78,7 +83,13 @@ export function accountOf(network: NetworkSettings, key: ExtendedKey, asked: Add
 
 /** What is wrong with where a key stands, or null. */
 function placeProblem(network: NetworkSettings, { prefix, chain, saysType, depth, child }: ExtendedKey): string | null {
-  if (network.family === "evm" && (chain !== "main" || saysType !== null)) {
+  if (network.family === "solana") {
+    return (
+      `on ${network.id} no address can be made from a public key (ed25519 has hardened keys alone, SLIP-0010); make one ` +
+      "in your own wallet for each customer and register it by POST /v1/addresses"
+    );
+  }
+  if (network.family !== "bitcoin" && (chain !== "main" || saysType !== null)) {
     return `${prefix} is a key of Bitcoin's; on ${network.id} an account's key begins with xpub`;
   }
   if (network.family === "bitcoin") {
@@ -115,7 +126,16 @@ export function addressAt(network: NetworkSettings, account: Account, index: num
   const branch = childOf(account, EXTERNAL);
   const publicKey = branch === null ? null : (childOf(branch, index)?.publicKey ?? null);
   if (publicKey === null) return null;
-  return network.family === "evm" ? evmAddress(publicKey) : bitcoinAddress(network, account.type, publicKey);
+  switch (network.family) {
+    case "evm":
+      return `0x${keyHash(publicKey)}`;
+    case "tron":
+      return tronAddress(keyHash(publicKey));
+    case "bitcoin":
+      return bitcoinAddress(network, account.type, publicKey);
+    case "solana":
+      throw new Error(`an account is kept on ${network.id}, whose addresses come from no public key`);
+  }
 }
 
 /** The address by which a merchant recognises the account in a wallet: the first that there is. */
@@ -167,14 +187,15 @@ function scriptOf(type: AddressType, publicKey: Uint8Array): Uint8Array {
       // The x coordinate alone, tweaked without a script tree (BIP-86).
       return p2tr(publicKey.slice(1)).script;
     case "evm":
-      throw new Error("an account of EVM addresses is kept on a Bitcoin network");
+    case "tron":
+      throw new Error(`an account of ${type} addresses is kept on a Bitcoin network`);
   }
 }
 
-/** Last 20 bytes of Keccak-256 of both coordinates (yellow paper, appendix F), in lower case. */
-function evmAddress(publicKey: Uint8Array): string {
+/** Last 20 bytes of Keccak-256 of both coordinates (yellow paper, appendix F), in lower-case hex. TRON has the same. */
+function keyHash(publicKey: Uint8Array): string {
   const coordinates = secp256k1.ProjectivePoint.fromHex(publicKey).toRawBytes(false).slice(1);
-  return `0x${bytesToHex(keccak_256(coordinates).slice(-20))}`;
+  return bytesToHex(keccak_256(coordinates).slice(-20));
 }
 
 /** What is shown of a key: whoever has all of it can list every address of the account. */

@@ -9,8 +9,8 @@ import { sha256 } from "@noble/hashes/sha256";
 import { bytesToHex } from "@noble/hashes/utils";
 import { createBase58check } from "@scure/base";
 
-/** What an address of one key is. `evm`: the last 20 bytes of the key's Keccak-256. */
-export const ADDRESS_TYPES = ["p2wpkh", "p2tr", "p2sh-p2wpkh", "p2pkh", "evm"] as const;
+/** What an address of one key is. `evm` and `tron`: the last 20 bytes of the key's Keccak-256, spelled by family. */
+export const ADDRESS_TYPES = ["p2wpkh", "p2tr", "p2sh-p2wpkh", "p2pkh", "evm", "tron"] as const;
 export type AddressType = (typeof ADDRESS_TYPES)[number];
 
 /** Bytes of a serialised key: version 4, depth 1, parent 4, child number 4, chain code 32, key 33. */

@@ -4,7 +4,16 @@
  */
 
 import { parseAddress } from "./address.ts";
-import type { BitcoinNetwork, EvmNetwork, NetworkSettings, TokenFacts } from "./network.ts";
+import { parseAmount } from "./amount.ts";
+import {
+  type BitcoinNetwork,
+  type EvmNetwork,
+  expiresByItself,
+  type NetworkSettings,
+  type SolanaNetwork,
+  type TokenFacts,
+  type TronNetwork,
+} from "./network.ts";
 import { keysOfOthers, type Override, shown } from "./network-keys.ts";
 
 /** A coinbase output counts at 101 confirmations, and must still be inside the window then. */
@@ -34,6 +43,7 @@ export function changed(under: NetworkSettings, given: Override): Changed {
   };
   const network = withPayout(under, common, given, pace);
   if (network.family === "bitcoin") problems.push(...bitcoinProblems(network));
+  if (expiresByItself(network)) problems.push(...expiringProblems(network));
   if (network.confirmations > network.reorgWindow) {
     const { id, confirmations, reorgWindow } = network;
     problems.push(`${id}.confirmations: expected at most reorg_window (${reorgWindow}), got ${confirmations}`);
@@ -94,6 +104,19 @@ function bitcoinProblems({ id, finality, reorgWindow, payout }: BitcoinNetwork):
   }
   if (payout.minFeeRate > payout.maxFeeRate) {
     problems.push(`${id}.min_fee_rate: expected at most max_fee_rate (${payout.maxFeeRate}), got ${payout.minFeeRate}`);
+  }
+  return problems;
+}
+
+function expiringProblems({ id, finality, nativeAsset, payout }: TronNetwork | SolanaNetwork): readonly string[] {
+  const problems: string[] = [];
+  const { symbol, decimals } = nativeAsset;
+  if (finality !== "tag")
+    problems.push(`${id}.finality: expected "tag", as only final blocks are read, got ${shown(finality)}`);
+  const fee = parseAmount(payout.maxFee, decimals);
+  if (!fee.ok || fee.units === 0n) {
+    const expected = `more than nothing, with at most ${decimals} decimals of ${symbol}`;
+    problems.push(`${id}.max_fee: expected ${expected}, got ${shown(payout.maxFee)}`);
   }
   return problems;
 }

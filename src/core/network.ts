@@ -125,6 +125,11 @@ export function holdsCoins(network: NetworkSettings): network is BitcoinNetwork 
   return network.payout.kind === "coins";
 }
 
+/** Whether transactions there expire by themselves, and exclude each other by nothing else. */
+export function expiresByItself(network: NetworkSettings): network is TronNetwork | SolanaNetwork {
+  return network.payout.kind === "expiring";
+}
+
 /** The coin's number in SLIP-44, as CAIP-19 names it. */
 export function slip44Of(network: NetworkSettings): number {
   switch (network.family) {

@@ -145,11 +145,14 @@ export interface WithdrawalTransitionView {
 
 export interface WithdrawalAttemptView {
   tx_id: string;
-  /** All attempts of a withdrawal share one. null where wallets are sets of coins: all attempts spend one coin. */
+  /**
+   * All attempts of a withdrawal share one. null where wallets are sets of coins (all attempts spend one coin), and where
+   * transactions expire (one lives at a time).
+   */
   nonce: number | null;
   /** `payment`, or `burn`: does not pay it, and makes void what does, since it has the same nonce or spends the same coin. */
   kind: "payment" | "burn";
-  /** `signed`: stored, not sent yet. `sent`: at least once. `mined`: on the best chain. `void`: another one of its nonce, or coin, is final. */
+  /** `signed`: stored, not sent yet. `sent`: at least once. `mined`: on the best chain. `void`: another one of its nonce, or coin, is final; or it expired, and can never land. */
   status: "signed" | "sent" | "mined" | "void";
   sent_at: string | null;
   /** What the last answer to a send meant; null before the first. */

@@ -40,7 +40,7 @@ export const Deposit = z
     id: z.string(),
     network: z.string().openapi({ description: "The network's id." }),
     asset: z.string().openapi({ description: "The asset's symbol." }),
-    tx_id: z.string().openapi({ description: "Hash of the transaction." }),
+    tx_id: z.string().openapi({ description: "Id of the transaction: its hash, or its first signature (Solana)." }),
     transfer_index: z.string().openapi({
       description:
         "Which of the transaction's payments it is: log:<n>, the log's ordinal in its receipt; value; call:<path>; " +

@@ -82,7 +82,7 @@ export const Wallet = z
           "What the chain says it holds now; where wallets are sets of coins, those that are deep enough and in no transaction of a block. null: the chain is out of reach.",
       }),
     next_nonce: z.int().nullable().openapi({
-      description: "The nonce of the next transaction; null: not known yet, or wallets there are sets of coins.",
+      description: "The nonce of the next transaction; null: not known yet, or wallets there have none.",
     }),
     in_flight: z.int().openapi({ description: "Withdrawals that are signed and not final." }),
     status: z.enum(["active", "stopped"]).openapi({

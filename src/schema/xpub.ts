@@ -21,7 +21,7 @@ const XpubText = z
   .openapi({
     description:
       "An account's extended public key, such as m/84'/0'/0': xpub, ypub or zpub on the main chain, tpub, upub or " +
-      "vpub on test chains, xpub on EVM networks. Private keys are refused.",
+      "vpub on test chains, xpub on EVM networks and TRON. Solana has none. Private keys are refused.",
     example: EXAMPLE_KEY,
   });
 
@@ -34,7 +34,8 @@ export const NewXpubBody = z
     type: maybe(Type).openapi({
       description:
         "Which addresses the wallet makes. On Bitcoin networks an xpub or tpub does not say it, so it is required; " +
-        "where the key says it (ypub, zpub, upub, vpub; evm on EVM networks) it may be left out and must agree.",
+        "where the key or the network says it (ypub, zpub, upub, vpub; evm on EVM networks, tron on TRON) it may be " +
+        "left out and must agree.",
     }),
     label: line(200).nullable().default(null).openapi({ description: "A text for people." }),
     next_index: z.int().min(0).max(MAX_INDEX).default(0).openapi({

@@ -122,6 +122,7 @@ describe("official addresses", () => {
       "bcrt1p8wpt9v4frpf3tkn0srd97pksgsxc5hs52lafxwru9kgeephvs7rqjeprhg",
     ],
     ["evm", "xpub", "ethereum", "m/44'/60'/0'", "0x9858effd232b4033e47d90003d41ec34ecaeda94"],
+    ["tron", "xpub", "tron", "m/44'/195'/0'", "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH"],
   ])("%s of %s on %s", (type, prefix, id, path, first) => {
     const own = account(publicAt(path, prefix), id, type);
     expect(own.path).toBe(path);
@@ -131,6 +132,15 @@ describe("official addresses", () => {
       const address = addressAt(networkOf(id), own, index) ?? "";
       expect(parseAddress(networkOf(id), address)).toEqual({ ok: true, address });
     }
+  });
+
+  test("TRON's next ones, without being told the type", () => {
+    const own = account(publicAt("m/44'/195'/0'"), "tron");
+    expect([1, 2].map((index) => addressAt(networkOf("tron"), own, index))).toEqual([
+      "TSeJkUh4Qv67VNFwY8LaAxERygNdy6NQZK",
+      "TYJPRrdB5APNeRs4R7fYZSwW3TcrTKw2gx",
+    ]);
+    expect(accountHash(own)).not.toBe(accountHash(account(publicAt("m/44'/195'/0'"), "ethereum")));
   });
 
   test("whatever the index: the public side gives the key that the private side has", () => {
@@ -233,6 +243,10 @@ describe("what is refused", () => {
     ["a main key on a test chain", publicAt("m/84'/0'/0'", "zpub"), "bitcoin-regtest", null, "xpub: zpub is a key of"],
     ["a zpub on an EVM network", publicAt("m/84'/0'/0'", "zpub"), "ethereum", null, "xpub: zpub is a key of Bitcoin's"],
     ["a tpub on an EVM network", publicAt("m/44'/1'/0'", "tpub"), "sepolia", null, "xpub: tpub is a key of Bitcoin's"],
+    ["a zpub on TRON", publicAt("m/84'/0'/0'", "zpub"), "tron", null, "xpub: zpub is a key of Bitcoin's"],
+    ["a type of another family", good, "tron", "evm", "type: tron has no such addresses"],
+    ["a type of another family", good, "ethereum", "tron", "type: ethereum has no such addresses"],
+    ["any key on Solana", publicAt("m/44'/501'/0'"), "solana", null, "register it by POST /v1/addresses"],
     ["a master key", publicAt("m"), "bitcoin", "p2wpkh", "xpub: expected an account's key, depth 3"],
     ["a key of an address", publicAt("m/84'/0'/0'/0/7"), "bitcoin", "p2wpkh", "this one is of depth 5, child 7"],
     ["a key of a branch", publicAt("m/84'/0'/0'/0"), "bitcoin", "p2wpkh", "this one is of depth 4, child 0"],

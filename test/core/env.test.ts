@@ -40,7 +40,7 @@ describe("settings", () => {
       settings: settings.knownNetworks.get("base"),
       urls: ["https://a.example/key1", "https://user:pw@b.example/?k=2"],
     });
-    expect(settings.knownNetworks.size).toBe(10);
+    expect(settings.knownNetworks.size).toBe(15);
   });
 
   it("apply NETWORKS to what is known and to what is on", () => {

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { MAX_BLOCKS_PER_READ } from "../../src/chains/port.ts";
 import { parseAddress } from "../../src/core/address.ts";
-import type { NetworkSettings } from "../../src/core/network.ts";
+import { parseAmount } from "../../src/core/amount.ts";
+import { expiresByItself, type NetworkSettings } from "../../src/core/network.ts";
 import { networksFrom } from "../../src/core/network-settings.ts";
 import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
 
@@ -45,6 +46,7 @@ function refusal(json: string | object): string[] {
 
 const EVM_NETWORKS = BUILT_IN_NETWORKS.filter((built) => built.family === "evm");
 const BITCOIN_NETWORKS = BUILT_IN_NETWORKS.filter((built) => built.family === "bitcoin");
+const EXPIRING_NETWORKS = BUILT_IN_NETWORKS.filter(expiresByItself);
 
 describe("built-in networks", () => {
   // Measured by others, see docs/networks.md: what a network's blocks take.
@@ -59,6 +61,11 @@ describe("built-in networks", () => {
     local: 1_000,
     bitcoin: 600_000,
     "bitcoin-regtest": 1_000,
+    tron: 3_000,
+    "tron-nile": 3_000,
+    solana: 400,
+    "solana-devnet": 400,
+    "solana-local": 400,
   };
   // How many minutes the finalized tag is usually behind, plus the worst stall seen.
   const TAG_MINUTES: Record<string, number> = {
@@ -68,6 +75,12 @@ describe("built-in networks", () => {
     optimism: 30 + 60,
     polygon: 1 + 15,
     bsc: 1 + 15,
+    // Only final blocks are read: none is behind.
+    tron: 0,
+    "tron-nile": 0,
+    solana: 0,
+    "solana-devnet": 0,
+    "solana-local": 0,
   };
 
   it("has every network of the contract, once, on its own chain", () => {
@@ -83,6 +96,11 @@ describe("built-in networks", () => {
       "local eip155:31337 ETH",
       "bitcoin bip122:000000000019d6689c085ae165831e93 BTC",
       "bitcoin-regtest bip122:0f9188f13cb7b2c71f2a335e3a4fc328 BTC",
+      "tron tron:0x2b6653dc TRX",
+      "tron-nile tron:0xcd8690dc TRX",
+      "solana solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp SOL",
+      "solana-devnet solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1 SOL",
+      "solana-local solana:local SOL",
     ]);
     for (const { caip2, chainId } of EVM_NETWORKS) expect(caip2).toBe(`eip155:${chainId}`);
   });
@@ -117,6 +135,7 @@ describe("built-in networks", () => {
     it("B12: does not confirm by a count of blocks alone, unless a block is work", () => {
       if (built.family === "bitcoin") return expect([built.finality, built.minConfirmSeconds]).toEqual(["depth", 0]);
       if (built.id === "local") return expect(built.finality).toBe("depth");
+      if (built.id === "solana-local") return expect([built.finality, built.minConfirmSeconds]).toEqual(["tag", 0]);
       expect(built.minConfirmSeconds).toBeGreaterThanOrEqual(12);
       // The floor is under what the depth takes anyway: it bites for depths that a merchant chose.
       expect(built.minConfirmSeconds * 1_000).toBeLessThanOrEqual(built.confirmations * blockMs);
@@ -180,6 +199,24 @@ describe("built-in networks", () => {
     });
   });
 
+  describe.each(EXPIRING_NETWORKS)("$id", (built) => {
+    it("reads final blocks alone", () => {
+      expect([built.finality, built.pool]).toEqual(["tag", false]);
+    });
+
+    it("makes a payment again after a minute, often enough before a person is asked", () => {
+      const { replaceAfterBlocks, deadlineS } = built.payout;
+      const lifeS = (replaceAfterBlocks * (BLOCK_MS[built.id] ?? Number.NaN)) / 1_000;
+      expect(lifeS).toBe(60);
+      expect(deadlineS).toBeGreaterThanOrEqual(10 * lifeS);
+    });
+
+    it("caps what a fee may be, in whole base units of its coin", () => {
+      const cap = parseAmount(built.payout.maxFee, built.nativeAsset.decimals);
+      expect(cap).toEqual({ ok: true, units: built.family === "tron" ? 100_000_000n : 10_000_000n });
+    });
+  });
+
   it("reads the pool only where it is small", () => {
     expect(BITCOIN_NETWORKS.map(({ id, pool }) => [id, pool])).toEqual([
       ["bitcoin", false],
@@ -235,6 +272,10 @@ describe("built-in networks", () => {
       const pace = `${replaceAfterBlocks} blocks | ${deadlineS.toLocaleString("en-US")} s`;
       expect(page).toContain(`| ${id} | ${fees} | ${maxBatch} | ${pace} | ${pool ? "read" : "off"} |`);
     }
+    for (const { id, nativeAsset, payout } of EXPIRING_NETWORKS) {
+      const pace = `${payout.replaceAfterBlocks} blocks | ${payout.deadlineS.toLocaleString("en-US")} s`;
+      expect(page).toContain(`| ${id} | ${payout.maxFee} ${nativeAsset.symbol} | ${pace} |`);
+    }
   });
 
   it("has each token in docs/networks.md with its checksum, decimals and two sources, and no other", () => {
@@ -242,12 +283,12 @@ describe("built-in networks", () => {
     const rows = page
       .split("\n")
       .map((line) => line.split("|").map((cell) => cell.trim()))
-      .filter((cells) => /^`0x[0-9a-fA-F]{40}`$/.test(cells[3] ?? ""));
+      .filter((cells) => /^`(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})`$/.test(cells[3] ?? ""));
     const documented = rows.map(([, id, symbol, contract, decimals, first, second]) => {
       expect(first && second, `${id} ${symbol} needs two sources`).toBeTruthy();
       expect(first, `${id} ${symbol} has one source twice`).not.toBe(second);
       // parseAddress refuses mixed case with a wrong checksum, so this checks the spelling as well.
-      const parsed = parseAddress({ family: "evm" }, (contract ?? "").slice(1, -1));
+      const parsed = parseAddress(network({}, id ?? ""), (contract ?? "").slice(1, -1));
       return [id, symbol, parsed.ok ? parsed.address : parsed.reason, Number(decimals)];
     });
     const built = BUILT_IN_NETWORKS.flatMap(({ id, tokens }) =>
@@ -393,7 +434,8 @@ describe("NETWORKS", () => {
       { base: { withdrawal_deadline_s: given } },
       `base.withdrawal_deadline_s: expected an integer from 10 to 604800, got ${given}`,
     ]),
-    [{ base: { family: "solana" } }, 'base.family: expected one of "evm", "bitcoin", got "solana"'],
+    [{ base: { family: "cosmos" } }, 'base.family: expected one of "evm", "bitcoin", "tron", "solana", got "cosmos"'],
+    [{ base: { family: "solana" } }, 'base.family: a built-in network keeps "evm", got "solana"'],
     [
       { foo: { ...NEW, family: "bitcoin" } },
       'foo.family: expected "evm" for a network that is not built in, got "bitcoin"',
@@ -489,8 +531,38 @@ describe("NETWORKS", () => {
     expect(refusal({ bitcoin: given })).toEqual([problem]);
   });
 
+  const TRON = network({}, "tron").payout;
   it.each([
-    ["bitcoin", { internal: true, tokens: [], max_fee_gwei: 1, fee_model: "legacy" }, "evm"],
+    [{ max_fee: "0.5" }, { payout: { ...TRON, maxFee: "0.5" } }],
+    [{ max_fee: "20", withdrawal_deadline_s: 60 }, { payout: { ...TRON, maxFee: "20", deadlineS: 60 } }],
+    [
+      { internal: false, poll_ms: 3_000 },
+      { internal: false, pollMs: 3_000 },
+    ],
+  ])("changes a TRON network by %j and nothing else", (given, changed) => {
+    expect(network({ tron: given }, "tron")).toEqual({ ...network({}, "tron"), ...changed });
+  });
+
+  it.each<[string, object, string]>([
+    ["tron", { finality: "depth" }, 'tron.finality: expected "tag", as only final blocks are read, got "depth"'],
+    ["tron", { max_fee: 5 }, "tron.max_fee: expected a decimal amount, got 5"],
+    ["tron", { max_fee: "1e3" }, 'tron.max_fee: expected a decimal amount, got "1e3"'],
+    ["tron", { max_fee: "0" }, 'tron.max_fee: expected more than nothing, with at most 6 decimals of TRX, got "0"'],
+    [
+      "tron",
+      { max_fee: "0.0000001" },
+      'tron.max_fee: expected more than nothing, with at most 6 decimals of TRX, got "0.0000001"',
+    ],
+    ["solana", { internal: true }, "solana.internal: only networks of the evm or tron family have it"],
+    ["bitcoin", { internal: true }, "bitcoin.internal: only networks of the evm or tron family have it"],
+    ["bitcoin", { tokens: [] }, "bitcoin.tokens: only networks of the evm or tron or solana family have it"],
+    ["base", { max_fee: "1" }, "base.max_fee: only networks of the tron or solana family have it"],
+  ])("refuses, for %s, %j", (id, given, problem) => {
+    expect(refusal({ [id]: given })).toEqual([problem]);
+  });
+
+  it.each([
+    ["bitcoin", { max_fee_gwei: 1, fee_model: "legacy" }, "evm"],
     ["base", { pool: true, min_fee_rate: 1, max_fee_rate: 2, fee_target_blocks: 1, max_batch: 1 }, "bitcoin"],
   ])("refuses, for %s, keys that only another family has", (id, given, family) => {
     const problems = Object.keys(given).map((key) => `${id}.${key}: only networks of the ${family} family have it`);

@@ -69,6 +69,7 @@ it("D1 of the first version is brought up to date with its rows", async () => {
   expect({ tables: await tablesOf(run), indexes: await indexesOf(run) }).toEqual(upToDate);
   const added = upToDate.tables.filter((table) => !first.includes(table));
   expect(added).toEqual([
+    "live_attempts",
     "spend_members",
     "spent_outputs",
     "tenant_work",
@@ -95,6 +96,8 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
       "attempts",
       "coins",
       "counters",
+      "expiring_attempts",
+      "expiring_payments",
       "reconciliations",
       "signers",
       "slots",

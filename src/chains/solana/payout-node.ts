@@ -127,7 +127,6 @@ export class SolanaPayoutNode implements ExpiringNode {
 
 /** @throws Error for a URL that is none; the message does not show it. */
 export function createSolanaChain({ settings, urls, fetch, timeoutMs }: ChainNodesSettings): ExpiringChain {
-  if (urls.length === 0) throw new Error(`network ${settings.id} has no node`);
   if (settings.family !== "solana") throw new Error(`${settings.id} is no network of Solana`);
   return {
     nodes: urls.map((url) => new SolanaPayoutNode({ url, fetch, timeoutMs }, settings)),

@@ -63,6 +63,8 @@ export abstract class TenantBase extends DurableObject<Env> {
         signers: new Map(),
         coinNodes: new Map(),
         coinSigners: new Map(),
+        expiringChains: new Map(),
+        expiringSigners: new Map(),
       },
       secrets: new SecretBox(() => readSettings(env).rootKeys, random),
     };

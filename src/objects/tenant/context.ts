@@ -2,6 +2,7 @@
 
 import type { CoinNode, CoinSigner } from "../../chains/coin-payout.ts";
 import type { DerivedSigner } from "../../chains/evm/derived-signer.ts";
+import type { ExpiringChain, ExpiringSigner } from "../../chains/expiring-payout.ts";
 import type { PayoutNode, Signer } from "../../chains/payout.ts";
 import { type NetworkSettings, slip44Of, tokenNamespaceOf } from "../../core/network.ts";
 import { NATIVE } from "../../core/transfer.ts";
@@ -37,6 +38,8 @@ export interface Payers {
   readonly signers: Map<string, { readonly choice: string; readonly signer: Signer }>;
   readonly coinNodes: Map<string, readonly CoinNode[]>;
   readonly coinSigners: Map<string, CoinSigner>;
+  readonly expiringChains: Map<string, ExpiringChain>;
+  readonly expiringSigners: Map<string, ExpiringSigner>;
 }
 
 export interface AssetFacts {

@@ -2,6 +2,7 @@
 
 import { parseAddress } from "../../core/address.ts";
 import { fromBase64, toBase64 } from "../../core/base64.ts";
+import { canonicalTxId } from "../../core/tx-id.ts";
 import type { BalanceView, DepositView, EventType, EventView, LedgerEntryView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import { type DepositQuery, type DepositRow, depositById, listDeposits } from "../../store/tenant/deposit-store.ts";
@@ -115,7 +116,7 @@ function queryOf(c: TenantContext, filter: DepositFilter): DepositQuery {
   return {
     ...rest,
     // Hashes are kept in lower case, however they are written.
-    ...(txId === undefined ? {} : { tx_id: txId.toLowerCase() }),
+    ...(txId === undefined ? {} : { tx_id: canonicalTxId(txId) }),
     ...(asset === undefined ? {} : { assets: assetsNamed(c, asset, filter.network) }),
     ...(address === undefined ? {} : { address: canonical(c, address) }),
   };

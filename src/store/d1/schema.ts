@@ -151,6 +151,28 @@ export const spendMembers = sqliteTable(
   (t) => [index("spend_members_pin").on(t.network, t.pin)],
 );
 
+/**
+ * Signed transactions that expire by themselves, each before it is sent: a copy of an object that does not know one
+ * learns here that it must wait for it. A row is never deleted.
+ */
+export const liveAttempts = sqliteTable(
+  "live_attempts",
+  {
+    withdrawalId: text("withdrawal_id").notNull(),
+    number: integer("number").notNull(),
+    tenantId: text("tenant_id").notNull(),
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    /** null: no further attempt is made, whatever copy of the object asks. */
+    txId: text("tx_id"),
+    /** As the tenant's own row has them; null with `tx_id`. */
+    expiresAt: integer("expires_at"),
+    signedAbove: integer("signed_above"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.withdrawalId, t.number] })],
+);
+
 /** Tenants with withdrawals under way: cron looks whether their alarm is still set, and reconciles them. */
 export const tenantWork = sqliteTable(
   "tenant_work",

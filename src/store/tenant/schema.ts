@@ -311,7 +311,7 @@ export const withdrawals = sqliteTable(
     /** The API key that asked; another one approves. */
     creatorKeyId: text("creator_key_id").notNull(),
     state: text("state").$type<WithdrawalState>().notNull(),
-    /** The slot, or the spend, that pays it; both null until there is one. */
+    /** The slot, or the spend, that pays it, or the wallet and the latest attempt's number; null until there is one. */
     sender: text("sender"),
     nonce: integer("nonce"),
     /** The mined transaction, else the latest signed one. */
@@ -580,6 +580,64 @@ export const spendAttempts = sqliteTable(
     outcome: text("outcome").$type<SendMeaning>(),
   },
   (t) => [primaryKey({ columns: [t.network, t.sender, t.number, t.attempt] }), index("spend_attempts_tx").on(t.txId)],
+);
+
+/** The payment of one withdrawal whose transactions expire by themselves: it begins with its first signed attempt. */
+export const expiringPayments = sqliteTable(
+  "expiring_payments",
+  {
+    withdrawalId: text("withdrawal_id").primaryKey(),
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    /** `open` until an attempt of it has landed, or all are dead and D1 keeps others from being made. */
+    status: text("status").$type<"open" | "final">().notNull(),
+    /** 1: no further attempt is signed. */
+    givenUp: integer("given_up").notNull(),
+    /** 1: a person wants another attempt, whatever the deadline says. */
+    hurried: integer("hurried").notNull(),
+    createdAt: integer("created_at").notNull(),
+    /** When a person is asked, unless it has landed by then. */
+    deadlineAt: integer("deadline_at").notNull(),
+  },
+  (t) => [index("expiring_payments_open").on(t.network, t.sender).where(sql`status = 'open'`)],
+);
+
+/** Signed transactions that expire. A row is there before its bytes leave the process; one of a payment is live at most. */
+export const expiringAttempts = sqliteTable(
+  "expiring_attempts",
+  {
+    withdrawalId: text("withdrawal_id").notNull(),
+    txId: text("tx_id").notNull(),
+    /** From 1. Two have the same when another copy of this object had claimed the number: ours is `void` then. */
+    number: integer("number").notNull(),
+    /** Signed, and what was signed, hex; null: made by a copy of this object that is gone. */
+    raw: text("raw"),
+    unsigned: text("unsigned"),
+    /** The last point at which it can land: milliseconds of block time, or a block height, as the chain has it. */
+    expiresAt: integer("expires_at").notNull(),
+    /** Final height when it was signed: it stands in no block at or below this one. */
+    signedAbove: integer("signed_above").notNull(),
+    /** Most that it may cost, base units of the native coin. */
+    feeMost: text("fee_most").notNull(),
+    /** 1 once D1 says that the number is this attempt's. Nothing is sent before. */
+    claimed: integer("claimed").notNull(),
+    /** `dead`: in no final block up to its expiry. `void`: its number was another's, and it never left the process. */
+    status: text("status").$type<"live" | "landed" | "dead" | "void">().notNull(),
+    landedHeight: integer("landed_height"),
+    landedHash: text("landed_hash"),
+    feeUnits: text("fee_units"),
+    /** How far final blocks were when it was found in none of them. */
+    deadPoint: integer("dead_point"),
+    /** Why it is not sent, as nodes said that tried it; null: nothing speaks against it. */
+    refusal: text("refusal"),
+    signedAt: integer("signed_at").notNull(),
+    firstSentAt: integer("first_sent_at"),
+    /** null: to be sent now. */
+    lastSentAt: integer("last_sent_at"),
+    sends: integer("sends").notNull(),
+    outcome: text("outcome").$type<SendMeaning>(),
+  },
+  (t) => [primaryKey({ columns: [t.withdrawalId, t.txId] }), index("expiring_attempts_tx").on(t.txId)],
 );
 
 /** Things that happen and leave no other row. */

@@ -128,6 +128,7 @@ export type CounterName =
   | "repeated_broadcasts"
   | "nonce_conflicts"
   | "coin_conflicts"
+  | "attempt_conflicts"
   | "foreign_spends";
 
 export function count(db: TenantDb, name: CounterName, by = 1): void {

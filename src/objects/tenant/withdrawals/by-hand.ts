@@ -100,7 +100,8 @@ export function speedUpWithdrawal(c: TenantContext, tenantId: string, id: string
     const open = line.openPayment(c, row);
     if (open === null || open.minedTxId !== null || isSettled(row))
       return illegal(row, "Nothing of it waits to be mined.");
-    const { attempts } = open;
+    const { attempts, holds } = open;
+    if (holds !== null) return illegal(row, holds);
     if (attempts === 0) return illegal(row, "Nothing was signed yet that could be replaced.");
     if (attempts >= line.maxAttempts) return illegal(row, `It was replaced ${attempts - 1} times, which is the most.`);
     return { ok: true, act: () => line.hurry(c, row) };
@@ -127,7 +128,8 @@ function callItPaid(row: WithdrawalRow, open: OpenPayment | null, evidence: stri
   const move: Move = { to: "confirmed", reason: RESOLVED, evidence, changes: { waitingFor: null } };
   if (open === null) return moves(row, move);
   if (open.isGivenUp) return illegal(row, "What would pay it is being used up by something else. Wait for the chain.");
-  if (open.payments.some((txId) => evidence.toLowerCase().includes(txId))) return moves(row, move);
+  const named = [evidence, evidence.toLowerCase()];
+  if (open.payments.some((txId) => named.some((text) => text.includes(txId)))) return moves(row, move);
   const detail =
     "What would pay it is not used up, so a transaction of it may still be mined. Name one of its own transactions as evidence, or resolve it as failed.";
   return illegal(row, detail);

@@ -5,13 +5,14 @@ import type { Outcome } from "../../../core/refusal.ts";
 import { changeWallet, insertWallet } from "../../../store/tenant/wallet-store.ts";
 import type { TenantContext } from "../context.ts";
 import { coinLine } from "./coins/line.ts";
+import { expiringLine } from "./expiring/line.ts";
 import { refusedNow, type WithdrawalIntent } from "./intent.ts";
 import { nonceLine } from "./nonces/line.ts";
 import type { PayoutLine } from "./payout-line.ts";
 
 type PayoutKind = NetworkSettings["payout"]["kind"];
 
-const LINES: Record<PayoutKind, PayoutLine> = { nonces: nonceLine, coins: coinLine };
+const LINES: Record<PayoutKind, PayoutLine> = { nonces: nonceLine, coins: coinLine, expiring: expiringLine };
 
 /** @throws Error for a network that is not known: whoever asks has looked before */
 export function lineOf(c: TenantContext, network: string): PayoutLine {

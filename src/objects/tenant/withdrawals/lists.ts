@@ -1,5 +1,6 @@
 /** Lists of withdrawals and single ones. Nothing here writes. */
 
+import { canonicalTxId } from "../../../core/tx-id.ts";
 import type { Page, WithdrawalView } from "../../../core/views.ts";
 import { decodeCursor, toPage } from "../../../store/cursor.ts";
 import { listWithdrawals, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
@@ -24,7 +25,7 @@ export function pageOfWithdrawals(
     ...(asset === undefined ? {} : { assets: assetsNamed(c, asset, filter.network) }),
     ...(txId === undefined
       ? {}
-      : { ids: allRecords().flatMap((records) => records.withdrawalsOfTx(c, txId.toLowerCase())) }),
+      : { ids: allRecords().flatMap((records) => records.withdrawalsOfTx(c, canonicalTxId(txId))) }),
   };
   const rows = listWithdrawals(c.db, query, before, page.limit + 1);
   return {

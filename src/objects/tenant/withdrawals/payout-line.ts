@@ -1,8 +1,8 @@
 /**
  * What differs between chains in paying out, as the rest of the withdrawal line sees it. One line serves every
- * network whose wallets work alike: those that count nonces, those that are sets of coins. Whatever a line does,
- * it keeps the promise of all of them: everything that is ever signed for a withdrawal excludes everything else
- * that is, and its amount is released only when something final excludes all of it.
+ * network whose wallets work alike: those that count nonces, those that are sets of coins, those whose transactions
+ * expire. Whatever a line does, it keeps the promise of all of them: of everything that is ever signed for a withdrawal
+ * one can be carried out at most, and its amount is released only when something final shows that none can be any more.
  */
 
 import type { NetworkSettings } from "../../../core/network.ts";
@@ -32,6 +32,8 @@ export interface OpenPayment {
   /** How many transactions were signed so far, and the ids of those that pay it. */
   readonly attempts: number;
   readonly payments: readonly string[];
+  /** Why no other attempt can be wanted now, for people; null: it can. */
+  readonly holds: string | null;
 }
 
 /** Base units of the native coin. */

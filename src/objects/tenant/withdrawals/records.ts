@@ -3,12 +3,17 @@
 import type { NetworkSettings } from "../../../core/network.ts";
 import type { TenantContext } from "../context.ts";
 import { coinRecords } from "./coins/records.ts";
+import { expiringRecords } from "./expiring/records.ts";
 import { nonceRecords } from "./nonces/records.ts";
 import type { PaymentRecords } from "./payout-line.ts";
 
 type PayoutKind = NetworkSettings["payout"]["kind"];
 
-const RECORDS: Record<PayoutKind, PaymentRecords> = { nonces: nonceRecords, coins: coinRecords };
+const RECORDS: Record<PayoutKind, PaymentRecords> = {
+  nonces: nonceRecords,
+  coins: coinRecords,
+  expiring: expiringRecords,
+};
 
 /** @throws Error for a network that is not known: a row names one that was taken away */
 export function recordsOf(c: TenantContext, network: string): PaymentRecords {

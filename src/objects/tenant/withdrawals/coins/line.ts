@@ -69,6 +69,7 @@ export const coinLine: PayoutLine = {
       isGivenUp: memberOf(c.db, row.id)?.givenUp === 1,
       attempts: attempts.length,
       payments: attempts.flatMap(({ pays, txId }) => (pays.includes(row.id) ? [txId] : [])),
+      holds: null,
     };
   },
 

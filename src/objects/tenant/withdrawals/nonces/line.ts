@@ -54,6 +54,7 @@ export const nonceLine: PayoutLine = {
       isGivenUp: slot.burn === 1,
       attempts: attempts.length,
       payments: attempts.flatMap(({ kind, txId }) => (kind === "payment" ? [txId] : [])),
+      holds: null,
     };
   },
 
