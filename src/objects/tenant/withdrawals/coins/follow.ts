@@ -26,6 +26,7 @@ import { WithdrawalCommit } from "../commit.ts";
 import { askPerson, isLate, judgeMined, takeBack } from "../settle.ts";
 import { stopWallet } from "../wallet.ts";
 import { type CoinPayer, deepOf, pinOf, pinText, withdrawalsOf } from "./payer.ts";
+import { followSearch } from "./search-start.ts";
 
 type Mined = Extract<SpendNews, { kind: "mined" }>;
 type Foreign = Extract<SpendNews, { kind: "foreign" }>;
@@ -54,6 +55,7 @@ export function follow(payer: CoinPayer, look: AgreedCoins): number {
           askAtDeadline(payer, commit, row);
       }
     }
+    followSearch(payer, look);
     return commit.written;
   });
 }
