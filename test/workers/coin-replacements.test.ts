@@ -103,6 +103,28 @@ describe("replacements", () => {
     await checkCoinPayouts(merchant);
   });
 
+  it("what spends the change of an attempt that another one has replaced for good fails, and its funds come back", async () => {
+    quiet("warn", "error");
+    const merchant = await CoinMerchant.start({ coins: [9n * BTC] });
+    const { id } = await merchant.withdraw();
+    const first = await merchant.last();
+    await merchant.act(id, "speed-up");
+    const second = await merchant.last();
+    chain.mine(1, { include: [first] });
+    await merchant.mineAndDrive(2);
+    const next = await merchant.withdraw();
+    expect((await merchant.last()).inputs[0]?.txid).toBe(first.txid);
+    chain.reorg(3, { newBlocks: 4, keep: [second] });
+    await merchant.rest();
+    expect([await merchant.state(id), await merchant.state(next.id)]).toEqual(["confirmed", "failed"]);
+    expect(await merchant.steps(next.id)).toBe("coins_chosen accepted input_never_made");
+    expect([receivedBy(next.destination), await merchant.funds()]).toEqual([[], `${9n * BTC} 0 ${BTC}`]);
+    const again = await merchant.withdraw();
+    await merchant.rest();
+    expect(await merchant.state(again.id)).toBe("confirmed");
+    await checkCoinPayouts(merchant);
+  });
+
   it("waits for a lower fee above the cap, and is replaced up to it", async () => {
     const merchant = await CoinMerchant.start();
     node.facts.estimate = BigInt(regtest.payout.maxFeeRate) * 1_000n;
