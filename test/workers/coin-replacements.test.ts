@@ -205,6 +205,27 @@ describe("a person's turn", () => {
     await checkCoinPayouts(merchant);
   });
 
+  it("of two that share a transaction one is called paid and the other failed: the next attempt pays the one alone", async () => {
+    quiet("warn");
+    const merchant = await CoinMerchant.start();
+    node.warmingUp = "Loading block index…";
+    const paid = await merchant.withdraw();
+    const gone = await merchant.withdraw();
+    node.warmingUp = null;
+    await merchant.drive(2, 16_000);
+    const { txid } = await merchant.last();
+    time.now += regtest.payout.deadlineS * 1_000;
+    await merchant.drive(1, 16_000);
+    expect(await merchant.act(paid.id, "resolve", { outcome: "confirmed", evidence: txid })).toBe("200");
+    expect(await merchant.act(gone.id, "resolve", { outcome: "failed", evidence: "called off" })).toBe("200");
+    await merchant.drive(2, 16_000);
+    await merchant.rest();
+    expect(await merchant.state(gone.id)).toBe("failed");
+    expect([receivedBy(paid.destination), receivedBy(gone.destination)]).toEqual([[BTC], []]);
+    expect(await merchant.funds()).toBe(`${9n * BTC} 0 ${BTC}`);
+    await checkCoinPayouts(merchant);
+  });
+
   it("resolved as confirmed needs evidence that names an attempt", async () => {
     quiet("warn");
     const merchant = await CoinMerchant.start();
