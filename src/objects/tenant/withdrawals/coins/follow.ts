@@ -167,11 +167,14 @@ function takeForeign(payer: CoinPayer, commit: WithdrawalCommit, spend: SpendRow
  */
 function takeNeverMade(payer: CoinPayer, commit: WithdrawalCommit, spend: SpendRow, look: AgreedCoins): boolean {
   const { c } = payer;
-  if (spend.claimed === 0 || look.spenders.get(pinText(spend)) !== "missing") return false;
+  if (spend.claimed === 0 || spend.minedTxId !== null || look.spenders.get(pinText(spend)) !== "missing") return false;
   const makers = spendsOfTx(c.db, spend.pinTxId).flatMap((key) => spendAt(c.db, key) ?? []);
-  const instead = makers.find(({ status, minedTxId }) => status === "final" && minedTxId !== spend.pinTxId);
+  const instead = makers.find(
+    ({ status, minedTxId, foreignTxId }) => status === "final" && (minedTxId ?? foreignTxId) !== spend.pinTxId,
+  );
   if (instead === undefined) return false;
-  const evidence = `${spend.pinTxId} was replaced by ${instead.minedTxId ?? instead.foreignTxId}`;
+  // One that was never made itself has nothing in its place.
+  const evidence = `${spend.pinTxId} was replaced by ${instead.minedTxId ?? instead.foreignTxId ?? "nothing"}`;
   const nothing = { succeeded: false, isPaid: false, isDeep: true, isFinal: true, isNew: false };
   for (const row of withdrawalsOf(payer, spend))
     judgeMined(c, commit, row, { ...nothing, evidence, failure: "input_never_made" });
