@@ -75,4 +75,14 @@ describe("the payment with an old coin", () => {
     expect(await merchant.state(id)).toBe("confirmed");
     await checkCoinPayouts(merchant);
   });
+
+  it("is found when the search began above the head", async () => {
+    quiet("warn", "error");
+    const merchant = await CoinMerchant.start();
+    const { id } = await merchant.withdraw();
+    await merchant.rows("UPDATE spend_inputs SET height = 1000000");
+    await merchant.mineAndDrive(4);
+    expect(await merchant.state(id)).toBe("confirmed");
+    await checkCoinPayouts(merchant);
+  });
 });

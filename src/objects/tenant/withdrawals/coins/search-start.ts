@@ -26,10 +26,11 @@ export function followSearch({ c, network, sender }: CoinPayer, look: AgreedCoin
   for (const spend of openSpends(c.db, network.id, sender)) {
     if (spend.minedTxId !== null) continue;
     for (const input of inputsOf(c.db, spend)) {
-      const start =
-        look.spenders.get(coinText(input)) === "missing"
-          ? (coinAt(c.db, input)?.height ?? input.height)
-          : searchStart(input.height, look.searchedTo(input) ?? -1);
+      // Missing, or above the head: it began too high, by a depth that was no true one perhaps.
+      const isAstray = look.spenders.get(coinText(input)) === "missing" || input.height > look.head;
+      const start = isAstray
+        ? (coinAt(c.db, input)?.height ?? input.height)
+        : searchStart(input.height, look.searchedTo(input) ?? -1);
       if (start < input.height || start >= input.height + ROOM) changeInput(c.db, input, { height: start });
     }
   }
