@@ -191,6 +191,8 @@ describe.each(PAYOUT_WORLDS)("a wallet %s", (_wallet, world) => {
     world.forget();
     await restore();
     expect([await merchant.state(id), await fundsOf(merchant)]).toEqual(["funds_reserved", "9 1 0"]);
+    // It looks untouched, and may have been paid: nothing is given back for the asking.
+    expect(await merchant.act(id, "cancel")).toBe("409 illegal_transition");
     // So that other bytes are signed than the lost copy's.
     world.raiseFees();
     await merchant.mineAndDrive(world.final + 4);
