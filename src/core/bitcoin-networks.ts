@@ -13,11 +13,11 @@ const bitcoin: BitcoinNetwork = {
   nativeAsset: { symbol: "BTC", decimals: 8 },
   // There is no tag: depth is all there is.
   finality: "depth",
-  // An hour of work. What is confirmed may be withdrawn at once; replacing six blocks was never seen.
+  // An hour of work. What is confirmed may be withdrawn at once; six blocks were last replaced in March 2013, by a bug.
   confirmations: 6,
   // Depth is work here, and time stamps may be two hours off: time says nothing that depth does not.
   minConfirmSeconds: 0,
-  // A day: above the 101 blocks that a coinbase output waits for, and far above every fork there was.
+  // A day: above the 101 blocks that a coinbase output waits for, and far above every fork there was (53 blocks in 2010).
   reorgWindow: 144,
   // A block comes every ten minutes; half a minute late is soon.
   pollMs: 15_000,

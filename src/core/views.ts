@@ -145,10 +145,11 @@ export interface WithdrawalTransitionView {
 
 export interface WithdrawalAttemptView {
   tx_id: string;
-  nonce: number;
-  /** `payment`, or `burn`: a transfer of nothing to the wallet itself, which makes the payments of its nonce void. */
+  /** All attempts of a withdrawal share one. null where wallets are sets of coins: all attempts spend one coin. */
+  nonce: number | null;
+  /** `payment`, or `burn`: does not pay it, and makes void what does, since it has the same nonce or spends the same coin. */
   kind: "payment" | "burn";
-  /** `signed`: stored, not sent yet. `sent`: at least once. `mined`: on the best chain. `void`: another one of its nonce is final. */
+  /** `signed`: stored, not sent yet. `sent`: at least once. `mined`: on the best chain. `void`: another one of its nonce, or coin, is final. */
   status: "signed" | "sent" | "mined" | "void";
   sent_at: string | null;
   /** What the last answer to a send meant; null before the first. */

@@ -248,11 +248,11 @@ describe("a node that cannot serve", () => {
     const { double, node } = world();
     double.facts.version = version;
     double.warmingUp = "Loading block index…";
-    for (const call of [() => node.tip(), () => node.chain(), () => node.headers(1, 60)]) {
+    for (const call of [() => node.tip(), () => node.chain(), () => node.headers(1, 20)]) {
       await expect(call()).rejects.toMatchObject({ name: "ChainFault", retryable: true });
     }
     await expect(node.tip()).rejects.toThrow(/Loading block index.*\(code -28\)/);
-    expect(double.asked.filter((method) => method === "getblockhash")).toHaveLength(1 + 60);
+    expect(double.asked.filter((method) => method === "getblockhash")).toHaveLength(1 + 20);
     double.warmingUp = null;
     expect((await node.tip()).head.height).toBe(105);
   });

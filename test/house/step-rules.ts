@@ -13,6 +13,7 @@ const HANDS_FETCH_ON = new Set([
   "src/objects/chain-scanner.ts",
   "src/objects/endpoint/base.ts",
   "src/objects/tenant/targets.ts",
+  "src/objects/tenant/withdrawals/coins/signing.ts",
   "src/objects/tenant/withdrawals/nonces/signing.ts",
   "src/chains/rpc/http-exchange.ts",
   "src/watcher/evm-source.ts",

@@ -246,6 +246,19 @@ describe("what a reading proves", () => {
     expect(await merchant.told()).toBe("pending confirmed settled");
     expect(await merchant.deposit()).toMatchObject({ status: "settled", block_height: 41 });
   });
+
+  it("nor does it keep waiting what the reading of the past finds in a block", async () => {
+    await merchant.watch(newAddress());
+    const tx = pay(address, ETH);
+    await mineAndPoll([tx], []);
+    pool.txs = [tx];
+    await merchant.watch(address, { start_height: 41 });
+    await poll(2);
+    expect(await merchant.deposit()).toMatchObject({ status: "pending", block_height: 41, confirmations: 2 });
+    expect(await unmined()).toEqual([]);
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending confirmed");
+  });
 });
 
 describe("two providers", () => {

@@ -25,6 +25,7 @@ import {
   setWatchedFrom,
   updateDetails,
 } from "../../store/tenant/address-store.ts";
+import { walletAddressRow } from "../../store/tenant/coin-store.ts";
 import { bindKey, unbindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
@@ -74,6 +75,9 @@ async function takeAddress(
     return refuse("state_conflict", `${address} on ${network} is ${set}. That request has to be repeated.`);
   }
 
+  if (walletAddressRow(c.db, network, address) !== undefined) {
+    return refuse("address_taken", `${address} on ${network} is a hot wallet's own. What it receives is no deposit.`);
+  }
   await giveBack(c, tenantId, place);
   const claim = await claimAddress(c.env.DB, { network, address, tenantId, now: c.now() });
   if (claim === "taken") {

@@ -1,5 +1,6 @@
 /** What the parts of a tenant's object work with. Clock and randomness are fields, so that tests set them. */
 
+import type { CoinNode, CoinSigner } from "../../chains/coin-payout.ts";
 import type { DerivedSigner } from "../../chains/evm/derived-signer.ts";
 import type { PayoutNode, Signer } from "../../chains/payout.ts";
 import { type NetworkSettings, slip44Of } from "../../core/network.ts";
@@ -34,6 +35,8 @@ export interface Payers {
   readonly derived: Map<string, DerivedSigner>;
   /** By network, with the choice it was made for. */
   readonly signers: Map<string, { readonly choice: string; readonly signer: Signer }>;
+  readonly coinNodes: Map<string, readonly CoinNode[]>;
+  readonly coinSigners: Map<string, CoinSigner>;
 }
 
 export interface AssetFacts {

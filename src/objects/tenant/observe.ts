@@ -27,20 +27,23 @@ import { confirmationRules } from "../../store/tenant/policy-store.ts";
 import type { BackfillSlice, Observation, Observed, SeenTransfer } from "../api.ts";
 import { type Commit, commitDeposits, type Decided } from "./commit-deposits.ts";
 import { mustFindAsset, type TenantContext } from "./context.ts";
+import { apart, takeCoins, takePastCoins } from "./wallet-coins.ts";
 
 /** @returns what to answer, and whether events were written */
 export function observe(
   c: TenantContext,
   tenantId: string,
-  o: Observation,
+  told: Observation,
 ): { observed: Observed; wroteEvents: boolean } {
-  const state = networkState(c.db, o.network);
-  if (state !== undefined && o.version <= state.version) {
-    return { observed: acknowledge(c, o.network, state), wroteEvents: false };
+  const state = networkState(c.db, told.network);
+  if (state !== undefined && told.version <= state.version) {
+    return { observed: acknowledge(c, told.network, state), wroteEvents: false };
   }
-  if (o.base !== null && o.base !== state?.version) {
+  if (told.base !== null && told.base !== state?.version) {
     return { observed: { kind: "whole_needed", version: state?.version ?? 0 }, wroteEvents: false };
   }
+  const { payments, coins } = apart(c, tenantId, told.network, told.added);
+  const o: Observation = { ...told, added: payments };
 
   const rows = new Map(depositsByKey(c.db, o.network, [...o.added, ...o.removed]).map(byKey));
   const { heard, lost } = withoutStale(o, rows);
@@ -80,6 +83,7 @@ export function observe(
       c.db,
       unknown.map((row) => row.id),
     );
+    takeCoins(c, o, coins);
     written = commitDeposits(commit, decided);
     putNetworkState(c.db, {
       network: o.network,
@@ -105,12 +109,14 @@ export function observe(
 export function observeBackfill(
   c: TenantContext,
   tenantId: string,
-  slice: BackfillSlice,
+  read: BackfillSlice,
 ): { nextHeight: number | null; wroteEvents: boolean } {
-  const job: BackfillRow | undefined = backfillById(c.db, slice.backfillId);
+  const job: BackfillRow | undefined = backfillById(c.db, read.backfillId);
   // A backfill that starts with an address has no row here: its payments are told, no report is kept.
-  if (job !== undefined && (job.nextHeight !== slice.fromHeight || job.status === "done"))
+  if (job !== undefined && (job.nextHeight !== read.fromHeight || job.status === "done"))
     return { nextHeight: job.nextHeight, wroteEvents: false };
+  const { payments, coins } = apart(c, tenantId, read.network, read.transfers);
+  const slice: BackfillSlice = { ...read, transfers: payments };
 
   const rows = new Map(depositsByKey(c.db, slice.network, slice.transfers).map(byKey));
   const known = new Map(transfersByKey(c.db, slice.network, slice.transfers).map((t) => [keyText(t), t]));
@@ -141,6 +147,7 @@ export function observeBackfill(
   let written = 0;
   c.storage.transactionSync(() => {
     for (const transfer of fresh) putTransfer(c.db, slice.network, transfer);
+    takePastCoins(c, slice, coins);
     written = commitDeposits(commit, decided);
     addDuplicates(c.db, slice.network, alreadyKnown);
     if (job !== undefined) {

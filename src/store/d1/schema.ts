@@ -123,6 +123,34 @@ export const walletNonces = sqliteTable(
   ],
 );
 
+/** One output of a hot wallet is for one spend, whatever copy of an object says so. A spend is named by its pinned output. */
+export const spentOutputs = sqliteTable(
+  "spent_outputs",
+  {
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    vout: integer("vout").notNull(),
+    tenantId: text("tenant_id").notNull(),
+    /** `txid:vout` of the pinned output of the spend that may use it; of the pinned one itself, its own. */
+    pin: text("pin").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.txId, t.vout] }), index("spent_outputs_pin").on(t.network, t.pin)],
+);
+
+/** A withdrawal has one pinned output for ever, also after its object was restored from a copy that did not know it. */
+export const spendMembers = sqliteTable(
+  "spend_members",
+  {
+    withdrawalId: text("withdrawal_id").primaryKey(),
+    tenantId: text("tenant_id").notNull(),
+    network: text("network").notNull(),
+    pin: text("pin").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [index("spend_members_pin").on(t.network, t.pin)],
+);
+
 /** Tenants with withdrawals under way: cron looks whether their alarm is still set, and reconciles them. */
 export const tenantWork = sqliteTable(
   "tenant_work",

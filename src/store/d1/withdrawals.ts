@@ -17,14 +17,14 @@ export interface KeyClaim {
 }
 
 export type ClaimedKey =
-  /** `hadNonce`: a nonce was claimed for this withdrawal before, so bytes of it may exist. */
-  { readonly kind: "own"; readonly hadNonce: number | null } | { readonly kind: "other_request" };
+  /** `had`: a nonce, or a pinned output, was claimed for this withdrawal before, so bytes of it may exist. */
+  { readonly kind: "own"; readonly had: string | null } | { readonly kind: "other_request" };
 
 /** Claims a key for one request, and lists the tenant for cron. @throws StoreFault */
 export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promise<ClaimedKey> {
   const { tenantId, account, key, fingerprint, withdrawalId, now, workDueAt } = claim;
   const [, , held] = await withDeadline("claim withdrawal key", () =>
-    db.batch<{ fingerprint: string; nonce: number | null }>([
+    db.batch<{ fingerprint: string; nonce: number | null; pin: string | null }>([
       db
         .prepare(
           `INSERT INTO withdrawal_keys (tenant_id, account, idempotency_key, fingerprint, withdrawal_id, created_at)
@@ -40,7 +40,8 @@ export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promi
         .bind(tenantId, workDueAt),
       db
         .prepare(
-          `SELECT fingerprint, (SELECT max(nonce) FROM wallet_nonces WHERE subject = k.withdrawal_id) AS nonce
+          `SELECT fingerprint, (SELECT max(nonce) FROM wallet_nonces WHERE subject = k.withdrawal_id) AS nonce,
+             (SELECT pin FROM spend_members AS m WHERE m.withdrawal_id = k.withdrawal_id) AS pin
            FROM withdrawal_keys AS k WHERE tenant_id = ?1 AND account = ?2 AND idempotency_key = ?3`,
         )
         .bind(tenantId, account, key),
@@ -48,7 +49,8 @@ export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promi
   );
   const row = held?.results[0];
   if (row === undefined) throw new StoreFault("claim withdrawal key: the claim was given back while it was read");
-  return row.fingerprint === fingerprint ? { kind: "own", hadNonce: row.nonce } : { kind: "other_request" };
+  const had = row.nonce === null ? row.pin && `coin ${row.pin}` : `nonce ${row.nonce}`;
+  return row.fingerprint === fingerprint ? { kind: "own", had } : { kind: "other_request" };
 }
 
 /** Gives a key back whose request was refused before anything was reserved. @throws StoreFault */
@@ -61,7 +63,8 @@ export async function releaseWithdrawalKey(
       .prepare(
         `DELETE FROM withdrawal_keys
          WHERE tenant_id = ?1 AND account = ?2 AND idempotency_key = ?3 AND fingerprint = ?4
-           AND NOT EXISTS (SELECT 1 FROM wallet_nonces WHERE subject = withdrawal_keys.withdrawal_id)`,
+           AND NOT EXISTS (SELECT 1 FROM wallet_nonces WHERE subject = withdrawal_keys.withdrawal_id)
+           AND NOT EXISTS (SELECT 1 FROM spend_members AS m WHERE m.withdrawal_id = withdrawal_keys.withdrawal_id)`,
       )
       .bind(claim.tenantId, claim.account, claim.key, claim.fingerprint)
       .run(),

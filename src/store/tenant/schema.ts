@@ -311,7 +311,7 @@ export const withdrawals = sqliteTable(
     /** The API key that asked; another one approves. */
     creatorKeyId: text("creator_key_id").notNull(),
     state: text("state").$type<WithdrawalState>().notNull(),
-    /** The slot that pays it; both null until a nonce is its own. */
+    /** The slot, or the spend, that pays it; both null until there is one. */
     sender: text("sender"),
     nonce: integer("nonce"),
     /** The mined transaction, else the latest signed one. */
@@ -438,6 +438,148 @@ export const attempts = sqliteTable(
     outcome: text("outcome").$type<SendMeaning>(),
   },
   (t) => [primaryKey({ columns: [t.network, t.sender, t.nonce, t.number] }), index("attempts_tx").on(t.txId)],
+);
+
+/** Addresses of the hot wallets that are sets of coins. What they receive is no deposit. */
+export const walletAddresses = sqliteTable(
+  "wallet_addresses",
+  {
+    network: text("network").notNull(),
+    address: text("address").notNull(),
+    /** The wallet, by the address that it is topped up at. */
+    sender: text("sender").notNull(),
+    /** Below the wallet's account key: `0/0`, `1/7`. */
+    path: text("path").notNull(),
+    /** null until the scanner has taken the watch. Nothing is signed that pays here before. */
+    watchedFrom: integer("watched_from"),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.address] })],
+);
+
+/** What the chain says about the wallets' own outputs, in blocks alone. Rewritten by every observation. */
+export const coins = sqliteTable(
+  "coins",
+  {
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    vout: integer("vout").notNull(),
+    address: text("address").notNull(),
+    path: text("path").notNull(),
+    amountUnits: text("amount_units").notNull(),
+    height: integer("height").notNull(),
+    /** Depth below which the chain itself keeps it from being spent. */
+    leastDepth: integer("least_depth").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.txId, t.vout] })],
+);
+
+/** One transaction of a wallet in all its attempts. Each of them spends the pinned output, so one of them is mined at most. */
+export const spends = sqliteTable(
+  "spends",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    /** The wallet's own counter. `withdrawals.nonce` holds it; its change goes to the path `1/<number>`. */
+    number: integer("number").notNull(),
+    pinTxId: text("pin_tx_id").notNull(),
+    pinVout: integer("pin_vout").notNull(),
+    /** `open` until a final transaction spends the pinned output. */
+    status: text("status").$type<"open" | "final">().notNull(),
+    /** 1 once D1 says that its members are this spend's. Nothing is signed before. */
+    claimed: integer("claimed").notNull(),
+    /** 1: a person wants the next attempt now. */
+    speedUp: integer("speed_up").notNull(),
+    /** Number of the attempt that is in a block, with the id that it has there. */
+    minedAttempt: integer("mined_attempt"),
+    minedTxId: text("mined_tx_id"),
+    minedHeight: integer("mined_height"),
+    minedBlockHash: text("mined_block_hash"),
+    /** A transaction that is none of its attempts and spends the pinned output, as last seen in a block. */
+    foreignTxId: text("foreign_tx_id"),
+    createdAt: integer("created_at").notNull(),
+    /** When a person is asked, unless it is mined by then. */
+    deadlineAt: integer("deadline_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.sender, t.number] }),
+    uniqueIndex("spends_pin").on(t.network, t.pinTxId, t.pinVout),
+    index("spends_open").on(t.network, t.sender).where(sql`status = 'open'`),
+    index("spends_tx").on(t.minedTxId).where(sql`mined_tx_id IS NOT NULL`),
+  ],
+);
+
+/** What a spend pays, in this order. A withdrawal has one spend for ever. */
+export const spendMembers = sqliteTable(
+  "spend_members",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    number: integer("number").notNull(),
+    place: integer("place").notNull(),
+    withdrawalId: text("withdrawal_id").notNull(),
+    /** 1: the next attempt does not pay it. */
+    givenUp: integer("given_up").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.sender, t.number, t.place] }),
+    uniqueIndex("spend_members_withdrawal").on(t.withdrawalId),
+  ],
+);
+
+/** Outputs that a spend may use: nobody else may. Complete in itself, since the chain may take a coin's own row away. */
+export const spendInputs = sqliteTable(
+  "spend_inputs",
+  {
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    vout: integer("vout").notNull(),
+    sender: text("sender").notNull(),
+    number: integer("number").notNull(),
+    address: text("address").notNull(),
+    path: text("path").notNull(),
+    amountUnits: text("amount_units").notNull(),
+    /** The block it is in; no spender stands below. */
+    height: integer("height").notNull(),
+    /** 1 once D1 says that it is this spend's. */
+    claimed: integer("claimed").notNull(),
+    /** `freed`: the final transaction does not spend it. D1 gives it back, then the row goes. */
+    status: text("status").$type<"locked" | "spent" | "freed">().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.txId, t.vout] }),
+    index("spend_inputs_spend").on(t.network, t.sender, t.number),
+    index("spend_inputs_freed").on(t.network, t.sender).where(sql`status = 'freed'`),
+  ],
+);
+
+/** Signed bytes. A row is there before its bytes leave the process, and is never changed but for what became of it. */
+export const spendAttempts = sqliteTable(
+  "spend_attempts",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    number: integer("number").notNull(),
+    attempt: integer("attempt").notNull(),
+    txId: text("tx_id").notNull(),
+    raw: text("raw").notNull(),
+    /** `txid:vout` of each input, the pinned one first. */
+    inputs: text("inputs", { mode: "json" }).$type<string[]>().notNull(),
+    /** Script in hex and satoshi of each output. */
+    outputs: text("outputs", { mode: "json" }).$type<[string, string][]>().notNull(),
+    /** The withdrawals that it pays: its first outputs, in this order. */
+    pays: text("pays", { mode: "json" }).$type<string[]>().notNull(),
+    feeUnits: text("fee_units").notNull(),
+    vsize: integer("vsize").notNull(),
+    signedAt: integer("signed_at").notNull(),
+    /** Head when it was signed, or when its block was replaced: its age in blocks counts from here. */
+    signedHeight: integer("signed_height").notNull(),
+    firstSentAt: integer("first_sent_at"),
+    /** null: to be sent now. */
+    lastSentAt: integer("last_sent_at"),
+    sends: integer("sends").notNull(),
+    outcome: text("outcome").$type<SendMeaning>(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.sender, t.number, t.attempt] }), index("spend_attempts_tx").on(t.txId)],
 );
 
 /** Things that happen and leave no other row. */

@@ -127,6 +127,7 @@ export type CounterName =
   | "withdrawal_key_replays"
   | "repeated_broadcasts"
   | "nonce_conflicts"
+  | "coin_conflicts"
   | "foreign_spends";
 
 export function count(db: TenantDb, name: CounterName, by = 1): void {

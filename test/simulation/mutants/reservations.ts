@@ -88,7 +88,7 @@ export const reservations: readonly Mutant[] = [
     file: CREATE,
     find: "const claimed = await claimWithdrawalKey(c.env.DB, claim);",
     replace:
-      'const claimed = await claimWithdrawalKey(c.env.DB, claim).catch(() => ({ kind: "own", hadNonce: null }) as const);',
+      'const claimed = await claimWithdrawalKey(c.env.DB, claim).catch(() => ({ kind: "own", had: null }) as const);',
   },
   {
     name: "key-released-after-use",

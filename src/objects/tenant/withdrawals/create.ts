@@ -15,9 +15,9 @@ import type { NewWithdrawal } from "../../api.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { WithdrawalCommit } from "./commit.ts";
-import { fingerprintOf, readIntent, refusedNow, type WithdrawalIntent } from "./intent.ts";
+import { fingerprintOf, readIntent, type WithdrawalIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
-import { wakeWallet, walletAddress } from "./lines.ts";
+import { refusedByLine, wakeWallet } from "./lines.ts";
 import { toWithdrawalView } from "./view.ts";
 
 /** Cron looks after a tenant with withdrawals for the first time so long after the request. */
@@ -44,7 +44,7 @@ export async function createWithdrawal(
   const request = { intent: read.value, input, key, fingerprint: fingerprintOf(read.value), creatorKeyId };
   const known = replayOf(c, request);
   if (known !== null) return known;
-  const now = refusedNow(c, read.value, walletAddress(c, tenantId, read.value.network));
+  const now = refusedByLine(c, tenantId, read.value);
   if (!now.ok) return now;
   // Equal keys one after the other: what one of them gives back is never taken from under another.
   return c.turns.take(`key/${input.account}/${key}`, () => reserve(c, tenantId, request));
@@ -63,7 +63,7 @@ async function reserve(c: TenantContext, tenantId: string, request: Request): Pr
   const claim = { tenantId, account, key, fingerprint, withdrawalId: id, now, workDueAt: now + FIRST_PATROL_MS };
   const claimed = await claimWithdrawalKey(c.env.DB, claim);
   if (claimed.kind === "other_request") return conflict(c);
-  if (claimed.hadNonce !== null) return lost(claimed.hadNonce);
+  if (claimed.had !== null) return lost(claimed.had);
 
   // Other requests were served while D1 answered: only what holds in this turn counts.
   const verdict = judgeIntent(c, intent);
@@ -116,11 +116,11 @@ function conflict(c: TenantContext): Done<WithdrawalView> {
   return KEY_REUSED;
 }
 
-/** D1 knows a nonce of this withdrawal, and the object does not know the withdrawal: it is an older copy. */
-function lost(nonce: number): Done<WithdrawalView> {
+/** D1 knows what was to pay this withdrawal, and the object does not know the withdrawal: it is an older copy. */
+function lost(had: string): Done<WithdrawalView> {
   return refuse(
     "state_conflict",
-    `A withdrawal with this key was given nonce ${nonce} by a copy of this tenant that is no longer there. ` +
+    `A withdrawal with this key was given ${had} by a copy of this tenant that is no longer there. ` +
       "It may have been paid. Look at the hot wallet's transactions before you use another key.",
   );
 }

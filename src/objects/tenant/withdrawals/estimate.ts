@@ -6,9 +6,9 @@ import type { EstimateView } from "../../../core/views.ts";
 import type { NewWithdrawal } from "../../api.ts";
 import type { Done } from "../authorize.ts";
 import { mustFindAsset, type TenantContext } from "../context.ts";
-import { readIntent, refusedNow } from "./intent.ts";
+import { readIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
-import { lineOf } from "./lines.ts";
+import { lineOf, refusedByLine } from "./lines.ts";
 
 export async function estimateWithdrawal(
   c: TenantContext,
@@ -18,10 +18,9 @@ export async function estimateWithdrawal(
   const read = readIntent(c, input);
   if (!read.ok) return read;
   const intent = read.value;
-  const line = lineOf(c, intent.network);
-  const now = refusedNow(c, intent, line.walletAddress(c, tenantId, intent.network));
+  const now = refusedByLine(c, tenantId, intent);
   if (!now.ok) return now;
-  const cost = await line.costOf(c, tenantId, intent);
+  const cost = await lineOf(c, intent.network).costOf(c, tenantId, intent);
   const coin = mustFindAsset(c, intent.network, NATIVE);
   const verdict = judgeIntent(c, intent);
   const shown = (units: bigint | undefined) => (units === undefined ? null : formatAmount(units, coin.decimals));

@@ -44,10 +44,20 @@ export function readIntent(c: TenantContext, input: NewWithdrawal): Outcome<With
   return { ok: true, value: intent };
 }
 
-/** Whether it can be asked for now. @param wallet the hot wallet, which is no destination */
-export function refusedNow(c: TenantContext, intent: WithdrawalIntent, wallet: string): Outcome<null> {
+/**
+ * Whether it can be asked for now.
+ * @param isOfWallet whether an address is the hot wallet's, which is no destination
+ * @param problem what is wrong with the amount on its network; null: nothing
+ */
+export function refusedNow(
+  c: TenantContext,
+  intent: WithdrawalIntent,
+  isOfWallet: (address: string) => boolean,
+  problem: string | null,
+): Outcome<null> {
   if (!c.settings.networks.has(intent.network)) return unknownNetwork(intent.network);
-  return intent.destination === wallet ? badDestination("the hot wallet cannot pay itself") : { ok: true, value: null };
+  if (isOfWallet(intent.destination)) return badDestination("the hot wallet cannot pay itself");
+  return problem === null ? { ok: true, value: null } : badAmount(problem);
 }
 
 /** Hex SHA-256 over what is paid, to whom, from whose account. */

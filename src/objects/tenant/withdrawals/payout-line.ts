@@ -41,6 +41,9 @@ export interface Cost {
   readonly warning: string | null;
 }
 
+/** Without what is said of every wallet in the same way. */
+export type BareWalletView = Omit<WalletView, "status" | "incident">;
+
 /** One wallet in one round. */
 export interface WalletRound {
   /** Looks at the chain and goes on from there as far as it can. @returns how many events were written */
@@ -65,8 +68,11 @@ export interface PayoutLine {
 
   /** The name of the wallet in use. */
   walletAddress(c: TenantContext, tenantId: string, network: string): string;
+  isOfWallet(c: TenantContext, tenantId: string, network: string, address: string): boolean;
   /** Null when the network is switched off. */
   round(c: TenantContext, tenantId: string, network: string, sender: string): WalletRound | null;
+  /** What is wrong with an amount on this network; null: nothing. */
+  problemOf(c: TenantContext, intent: WithdrawalIntent): string | null;
   /** Null: nobody can tell. */
   costOf(c: TenantContext, tenantId: string, intent: WithdrawalIntent): Promise<Cost | null>;
 
@@ -77,7 +83,8 @@ export interface PayoutLine {
   /** The next attempt shall not pay it. In the caller's commit. @returns the reason of the step */
   giveUp(c: TenantContext, row: WithdrawalRow, deadlineAt: number): string;
 
-  walletView(c: TenantContext, tenantId: string, network: string): Promise<Omit<WalletView, "status" | "incident">>;
+  /** Refused where the wallet cannot be shown yet. */
+  walletView(c: TenantContext, tenantId: string, network: string): Promise<Outcome<BareWalletView>>;
   /** Who shall sign: its proven row, or null for the derived key. */
   provenSigner(
     c: TenantContext,

@@ -2,12 +2,13 @@
 
 import type { NetworkSettings } from "../../../core/network.ts";
 import type { TenantContext } from "../context.ts";
+import { coinRecords } from "./coins/records.ts";
 import { nonceRecords } from "./nonces/records.ts";
 import type { PaymentRecords } from "./payout-line.ts";
 
 type PayoutKind = NetworkSettings["payout"]["kind"];
 
-const RECORDS: Partial<Record<PayoutKind, PaymentRecords>> = { nonces: nonceRecords };
+const RECORDS: Record<PayoutKind, PaymentRecords> = { nonces: nonceRecords, coins: coinRecords };
 
 /** @throws Error for a network that is not known: a row names one that was taken away */
 export function recordsOf(c: TenantContext, network: string): PaymentRecords {

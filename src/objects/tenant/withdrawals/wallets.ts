@@ -1,6 +1,6 @@
 /** The tenant's hot wallets as people see them, who signs for them, and how a stopped one goes on. */
 
-import { refuse } from "../../../core/refusal.ts";
+import { type Outcome, refuse } from "../../../core/refusal.ts";
 import type { Page, WalletView } from "../../../core/views.ts";
 import { bindKey, useOfKey } from "../../../store/tenant/key-store.ts";
 import { changeWallet, putSigner, removeSigner, walletRow } from "../../../store/tenant/wallet-store.ts";
@@ -12,7 +12,9 @@ import { lineOf, wakeWallet, walletAddress } from "./lines.ts";
 
 export async function listWallets(c: TenantContext, tenantId: string): Promise<Done<Page<WalletView>>> {
   const networks = [...c.settings.networks.keys()];
-  const data = await Promise.all(networks.map((network) => viewOf(c, tenantId, network)));
+  const views = await Promise.all(networks.map((network) => viewOf(c, tenantId, network)));
+  // One that cannot be shown yet would be topped up before anybody looks.
+  const data = views.flatMap((view) => (view.ok ? [view.value] : []));
   return { ok: true, value: { data, next_cursor: null } };
 }
 
@@ -41,7 +43,7 @@ export function chooseSigner(
       wakeWallet(c, tenantId, network);
     });
     onDue();
-    return { ok: true, value: await viewOf(c, tenantId, network) };
+    return viewOf(c, tenantId, network);
   });
 }
 
@@ -75,11 +77,13 @@ export async function resumeWallet(
     });
     onDue();
   }
-  return { ok: true, value: await viewOf(c, tenantId, network), replayed: use.kind === "replay" };
+  const view = await viewOf(c, tenantId, network);
+  return view.ok ? { ...view, replayed: use.kind === "replay" } : view;
 }
 
-async function viewOf(c: TenantContext, tenantId: string, network: string): Promise<WalletView> {
+async function viewOf(c: TenantContext, tenantId: string, network: string): Promise<Outcome<WalletView>> {
   const view = await lineOf(c, network).walletView(c, tenantId, network);
-  const row = walletRow(c.db, network, view.address);
-  return { ...view, status: row?.status ?? "active", incident: row?.incident ?? null };
+  if (!view.ok) return view;
+  const row = walletRow(c.db, network, view.value.address);
+  return { ok: true, value: { ...view.value, status: row?.status ?? "active", incident: row?.incident ?? null } };
 }

@@ -26,6 +26,7 @@ export const nonceLine: PayoutLine = {
   means: "a nonce is",
   maxAttempts: MAX_ATTEMPTS,
   walletAddress,
+  isOfWallet: (c, tenantId, network, address) => walletAddress(c, tenantId, network) === address,
 
   round(c, tenantId, network, sender) {
     const payer = payerOf(c, tenantId, network, sender);
@@ -36,6 +37,8 @@ export const nonceLine: PayoutLine = {
       log: (error) => logProvider(payer, "drive", undefined, error),
     };
   },
+
+  problemOf: () => null,
 
   async costOf(c, tenantId, intent) {
     const payer = payerOf(c, tenantId, intent.network);
@@ -61,7 +64,7 @@ export const nonceLine: PayoutLine = {
     return "burning_nonce";
   },
 
-  walletView,
+  walletView: async (c, tenantId, network) => ({ ok: true, value: await walletView(c, tenantId, network) }),
 
   async provenSigner(c, tenantId, network, choice) {
     if (choice.type === "derived")

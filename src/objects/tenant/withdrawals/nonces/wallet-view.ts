@@ -6,13 +6,10 @@ import type { WalletView } from "../../../../core/views.ts";
 import { openSlots } from "../../../../store/tenant/slot-store.ts";
 import { signerRow, walletRow } from "../../../../store/tenant/wallet-store.ts";
 import { allAssets, type TenantContext } from "../../context.ts";
+import type { BareWalletView } from "../payout-line.ts";
 import { derivedSigner, payoutNodes, walletAddress } from "./signing.ts";
 
-export async function walletView(
-  c: TenantContext,
-  tenantId: string,
-  network: string,
-): Promise<Omit<WalletView, "status" | "incident">> {
+export async function walletView(c: TenantContext, tenantId: string, network: string): Promise<BareWalletView> {
   const signer = signerRow(c.db, network);
   const address = walletAddress(c, tenantId, network);
   const row = walletRow(c.db, network, address);
