@@ -49,7 +49,10 @@ describe.skipIf(noBitcoind)("bitcoin deposits", () => {
 
   /** The service, the shop and this node agree to the last satoshi, pool and all. */
   const exact = (node: Bitcoind = here) =>
-    expectJudgedExact(judgedBy(books.get(node) as BitcoinBook, async () => (await stage.view()).scanned_to), [shop]);
+    expectJudgedExact(
+      judgedBy(books.get(node) as BitcoinBook, async () => (await stage.view()).scanned_to),
+      [shop],
+    );
 
   const watch = async (account: string, type?: AddressType) =>
     (await shop.watch({ network: REGTEST, address: await here.newAddress(type), account })).address;
@@ -78,9 +81,8 @@ describe.skipIf(noBitcoind)("bitcoin deposits", () => {
     return found && { available: found.available, reserved: found.reserved, debt: found.debt };
   }
 
-  async function synced(): Promise<void> {
-    await expect.poll(() => there.tip(), { timeout: TOLD_WITHIN_MS }).toBe(await here.tip());
-  }
+  /** Also where they are joined already. */
+  const synced = () => here.connect(there);
 
   describe("addresses from an extended public key", () => {
     const orders: { address: string; account: string; btc: string; type: "wpkh" | "tr"; place: number }[] = [];
@@ -135,7 +137,9 @@ describe.skipIf(noBitcoind)("bitcoin deposits", () => {
       for (const { address } of orders) await told(address, "settled");
       await exact();
       for (const { address } of orders) expect(await storyOf(address)).toEqual(["pending", "confirmed", "settled"]);
-      expect(shop.consumer.events.map(({ id }) => shop.consumer.timesSeen(id)).filter((times) => times !== 1)).toEqual([]);
+      expect(shop.consumer.events.map(({ id }) => shop.consumer.timesSeen(id)).filter((times) => times !== 1)).toEqual(
+        [],
+      );
     });
   });
 
@@ -228,4 +232,201 @@ describe.skipIf(noBitcoind)("bitcoin deposits", () => {
       expect(await storyOf(address)).toEqual(["pending", "confirmed"]);
     });
   });
+
+  describe("nodes that are cut apart", () => {
+    beforeAll(synced);
+
+    it("B74: a confirmed payment whose coin is spent on the longer branch is reverted once, and leaves a debt", async () => {
+      const address = await watch("spent twice");
+      const again = await watch("spent twice");
+      await here.disconnect(there);
+      const [payment = "", other = ""] = await rivals(here, [{ [address]: "0.5" }], []);
+      await here.mineOnly([payment]);
+      await here.mine();
+      await told(address, "confirmed");
+      // It waits for coins to pay with, so nothing of it ever leaves.
+      const asked = await shop.withdraw({
+        network: REGTEST,
+        asset: "BTC",
+        destination: PAYEES.p2tr,
+        amount: "0.3",
+        account: "spent twice",
+      });
+      expect(await balanceOf("spent twice")).toEqual({ available: "0.2", reserved: "0.3", debt: "0" });
+
+      const thirds = await here.newAddress();
+      await there.mineOnly([other], thirds);
+      await there.mine(3, thirds);
+      await told(address, "reverted");
+      await here.connect(there);
+      expect(await here.tip()).toBe(await there.tip());
+      expect(await balanceOf("spent twice")).toEqual({ available: "0", reserved: "0.3", debt: "0.3" });
+      const more = { network: REGTEST, asset: "BTC", destination: PAYEES.p2tr, amount: "0.01", account: "spent twice" };
+      const refused = await shop.ask("POST", "/v1/withdrawals", more, "with a debt");
+      expect([refused.status, refused.body]).toMatchObject([422, { code: "account_frozen" }]);
+
+      await here.pay(again, "0.4");
+      await here.mine(2);
+      await told(again, "confirmed");
+      await shop.call<WithdrawalView>("POST", `/v1/withdrawals/${asked.id}/cancel`);
+      expect(await balanceOf("spent twice")).toEqual({ available: "0.4", reserved: "0", debt: "0" });
+      await exact();
+      expect(await storyOf(address)).toEqual(["pending", "confirmed", "reverted"]);
+      const debts = (await shop.events()).filter(({ type }) => type.startsWith("account.debt"));
+      expect(debts.map(({ type }) => type)).toEqual(["account.debt_opened", "account.debt_cleared"]);
+    });
+
+    it("a block that its node calls invalid, and valid again: followed only when the other branch is longer", async () => {
+      const address = await watch("turned");
+      await here.disconnect(there);
+      await here.pay(address, "0.6");
+      const [old] = await here.mine();
+      await here.mine();
+      await told(address, "confirmed");
+      stage.show(here, null);
+      await here.rpc("invalidateblock", old);
+      await pause(POLLS_MS);
+      expect(await storyOf(address)).toEqual(["pending", "confirmed"]);
+      const other = await here.newAddress();
+      const fresh = [await here.mineOnly([], other), await here.mineOnly([], other), await here.mineOnly([], other)];
+      await told(address, "reverted");
+      // It waits again, in the pool.
+      await told(address, "pending", 2);
+      await exact();
+      expect(await balanceOf("turned")).toMatchObject({ available: "0", debt: "0" });
+
+      await here.rpc("reconsiderblock", old);
+      await here.rpc("invalidateblock", fresh[0]);
+      await pause(POLLS_MS);
+      expect(await storyOf(address)).toEqual(["pending", "confirmed", "reverted", "pending"]);
+      await here.mine(2);
+      expect(await told(address, "confirmed", 2)).toMatchObject({ block_hash: old, epoch: 2 });
+      await here.rpc("reconsiderblock", fresh[0]);
+      stage.show(here, there);
+      await here.connect(there);
+      await exact();
+      expect(await storyOf(address)).toEqual(["pending", "confirmed", "reverted", "pending", "confirmed"]);
+      expect(await balanceOf("turned")).toMatchObject({ available: "0.6", debt: "0" });
+    });
+
+    it("providers that disagree: one that lags, or is on a branch no longer than ours, has nothing told", async () => {
+      const address = await watch("disputed");
+      await synced();
+      await here.disconnect(there);
+      await here.pay(address, "0.7");
+      await here.mine(2);
+      await told(address, "confirmed");
+      await pause(POLLS_MS);
+      stage.show(null, there);
+      await pause(POLLS_MS);
+      await there.mine(2, await here.newAddress());
+      await pause(POLLS_MS);
+      stage.show(here, there);
+      await pause(POLLS_MS);
+      expect(await storyOf(address)).toEqual(["pending", "confirmed"]);
+      await here.mine();
+      await here.connect(there);
+      await exact(here);
+      await exact(there);
+      expect(await storyOf(address)).toEqual(["pending", "confirmed"]);
+    });
+  });
+
+  describe("kill -9", () => {
+    const ORDERS = 20;
+    let read: string;
+    let waited: string;
+    let replaced: string;
+    let xpub: XpubView;
+    let made: string[];
+
+    beforeAll(async () => {
+      await synced();
+      [read, waited, replaced] = [await watch("read"), await watch("waited"), await watch("replaced too")];
+      const key = HDKey.fromMasterSeed(sha256(utf8ToBytes("orders")), TEST_KEYS).derive("m/84'/1'/0'");
+      const body = { network: REGTEST, xpub: key.publicExtendedKey, type: "p2wpkh" };
+      xpub = await shop.call<XpubView>("POST", "/v1/xpubs", body);
+      await exact();
+      stage.show(here, null);
+      const [payment = "", other = ""] = await rivals(here, [{ [replaced]: "0.3" }], []);
+      await send(here, payment);
+      await here.pay(waited, "0.2");
+      await told(replaced, "pending");
+      await told(waited, "pending");
+
+      const [block = ""] = await rivals(here, [{ [read]: "0.1" }]);
+      const hashes = new Set<unknown>();
+      const held = stage.first.proxy.hold(({ method, params: [hash] }) => method === "getblock" && hashes.has(hash));
+      hashes.add(await here.mineOnly([block]));
+      await held;
+      const orders = Array.from({ length: ORDERS }, (_, i) => askUntilAnswered(`order ${i}`));
+      await pause(Math.random() * 300);
+      await stage.kill();
+      await send(here, other);
+      await here.mine();
+      await stage.restart();
+      made = await Promise.all(orders);
+      stage.show(here, there);
+    });
+
+    /** As a client does it that follows the documents: the same request with the same key until it answers. */
+    async function askUntilAnswered(order: string): Promise<string> {
+      const body = { network: REGTEST, xpub_id: xpub.id, account: order };
+      for (;;) {
+        const answer = await shop.ask<{ address: string }>("POST", "/v1/addresses", body, order).catch(() => null);
+        if (answer !== null && answer.status < 300) return answer.body.address;
+        await pause(50);
+      }
+    }
+
+    it("while a block is read: what it pays is told once", async () => {
+      await here.mine();
+      await told(read, "confirmed");
+      await exact();
+      expect(await storyOf(read)).toEqual(["pending", "confirmed"]);
+    });
+
+    it("between pool and block: one deposit, which goes on without a gap", async () => {
+      await told(waited, "confirmed");
+      expect(await storyOf(waited)).toEqual(["pending", "confirmed"]);
+    });
+
+    it("between a payment and its replacement: dropped once", async () => {
+      await told(replaced, "dropped");
+      expect(await storyOf(replaced)).toEqual(["pending", "dropped"]);
+    });
+
+    it("while orders ask for addresses: each has its own, and no index is left out or given twice", async () => {
+      expect(new Set(made)).toEqual(new Set(await derivedBy(here, "wpkh", xpubOf(), ORDERS - 1)));
+      expect(made).toHaveLength(ORDERS);
+    });
+
+    function xpubOf(): string {
+      return HDKey.fromMasterSeed(sha256(utf8ToBytes("orders")), TEST_KEYS).derive("m/84'/1'/0'").publicExtendedKey;
+    }
+  });
+
+  it("a provider that is down or refuses is spoken of, and its password is nowhere", async () => {
+    const { proxy } = stage.first;
+    stage.show(null, null);
+    await expect.poll(async () => (await stage.view()).last_error, { timeout: TOLD_WITHIN_MS }).toMatch(/503/);
+    proxy.setFaults({ instead: () => ({ error: { code: -28, message: `Loading at ${proxy.url} ${proxy.secret}` } }) });
+    stage.show(here, null);
+    await expect.poll(async () => (await stage.view()).last_error, { timeout: TOLD_WITHIN_MS }).toMatch(/-28/);
+    expect((await stage.view()).last_error).not.toContain(proxy.secret);
+    proxy.setFaults({});
+    stage.show(here, there);
+    await exact();
+    const kept = filesBelow(stage.service.dataDir).map((path) => readFileSync(path, "latin1"));
+    expect(kept.length).toBeGreaterThan(3);
+    const providers = [stage.first, stage.second].flatMap((one) => [one.proxy.secret, one.node.password]);
+    expect(providers.filter((secret) => kept.some((content) => content.includes(secret)))).toEqual([]);
+    const secrets = [...stage.secrets(), ...providers];
+    expect(secrets.filter((secret) => secret.length < 20 || stage.printed().includes(secret))).toEqual([]);
+  });
+
+  function filesBelow(folder: string): string[] {
+    const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
+    return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  }
 });
