@@ -55,8 +55,17 @@ export function btcOf(units: bigint): string {
   return `${digits.slice(0, -8)}.${digits.slice(-8)}`;
 }
 
-/** The addresses that a wallet with this key shows, as the node derives them. `wpkh` is BIP-84's form, `tr` BIP-86's. */
-export async function derivedBy(node: Bitcoind, form: "wpkh" | "tr", xpub: string, upTo: number): Promise<string[]> {
-  const { descriptor } = await node.rpc<{ descriptor: string }>("getdescriptorinfo", `${form}(${xpub}/0/*)`);
+/**
+ * The addresses that a wallet with this key shows, as the node derives them. `wpkh` is BIP-84's form, `tr` BIP-86's.
+ * @param branch 0 receives, 1 takes change
+ */
+export async function derivedBy(
+  node: Bitcoind,
+  form: "wpkh" | "tr",
+  xpub: string,
+  upTo: number,
+  branch: 0 | 1 = 0,
+): Promise<string[]> {
+  const { descriptor } = await node.rpc<{ descriptor: string }>("getdescriptorinfo", `${form}(${xpub}/${branch}/*)`);
   return node.rpc<string[]>("deriveaddresses", descriptor, [0, upTo]);
 }
