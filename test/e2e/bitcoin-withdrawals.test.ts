@@ -11,7 +11,7 @@ import {
   expectPaidExactly,
   foreignSpend,
   fund,
-  signedBy,
+  inputsSigned,
   walletKeys,
   walletUnits,
 } from "../support/bitcoin-payouts.ts";
@@ -111,8 +111,7 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals", () => {
   /** Transactions that topped its wallet up. */
   async function coinsOf(shop: Merchant): Promise<ReadonlySet<unknown>> {
     const script = await book.scriptOf((await shop.wallet(REGTEST)).address);
-    const outputs = (await book.mined()).flatMap((transaction) => transaction.outputs);
-    return new Set(outputs.filter((output) => output.script === script).map(({ txId }) => txId));
+    return new Set((await book.ledger()).byScript.get(script)?.map(({ txId }) => txId));
   }
 
   /** Whoever mines next has it in the pool. */
@@ -211,7 +210,7 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals", () => {
     const asked = await shop.withdraw({ network: REGTEST, asset: "BTC", destination, amount: "0.5" });
     const requests = await held;
     const { attempts } = await shop.withdrawal(asked.id);
-    const [coin = ""] = (await signedBy(stage)).get(attempts[0]?.tx_id ?? "") ?? [];
+    const [coin = ""] = (await inputsSigned(stage)).get(attempts[0]?.tx_id ?? "") ?? [];
     const raw = await foreignSpend(stage, book, shop, coin, await here.newAddress());
     await here.mineOnly([raw]);
     await mineEmpty(here, 1);
@@ -273,7 +272,7 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals", () => {
       await here.mine(2);
       await untilToldState(shop, first.id, "confirmed");
       const second = await accepted(shop, waiting);
-      expect((await signedBy(stage)).get(second.tx_id ?? "")).toEqual([expect.stringContaining(`${first.tx_id}:`)]);
+      expect((await inputsSigned(stage)).get(second.tx_id ?? "")).toEqual([expect.stringContaining(`${first.tx_id}:`)]);
       await pooled(here, second.tx_id);
       await here.mine(2);
       await untilToldState(shop, second.id, "confirmed");

@@ -43,25 +43,52 @@ interface RawBlock {
   readonly tx: readonly RawTransaction[];
 }
 
+/** Everything that a best chain holds. */
+export interface Ledger {
+  readonly height: number;
+  readonly transactions: readonly Transaction[];
+  readonly byId: ReadonlyMap<string, Transaction>;
+  /** By `txid:vout`. */
+  readonly outputs: ReadonlyMap<string, Output>;
+  readonly byScript: ReadonlyMap<string, readonly Output[]>;
+  /** `txid:vout` of all that was spent. */
+  readonly spent: ReadonlySet<string>;
+}
+
 export class BitcoinBook {
   readonly node: Bitcoind;
   readonly #blocks = new Map<string, RawBlock>();
   readonly #scripts = new Map<string, string>();
+  #read: { readonly tip: string; readonly ledger: Ledger } | null = null;
 
   constructor(node: Bitcoind) {
     this.node = node;
   }
 
-  /** The best chain's, from the first block on. */
-  async mined(): Promise<Transaction[]> {
+  /** The best chain from its first block on. */
+  async ledger(): Promise<Ledger> {
+    const tip = await this.node.tip();
+    if (this.#read?.tip === tip) return this.#read.ledger;
     const chain: RawBlock[] = [];
-    for (let hash: string | undefined = await this.node.tip(); hash !== undefined; ) {
-      const known: RawBlock = this.#blocks.get(hash) ?? (await this.node.rpc<RawBlock>("getblock", hash, 2));
-      this.#blocks.set(hash, known);
-      chain.push(known);
-      hash = known.previousblockhash;
+    for (let hash: string | undefined = tip; hash !== undefined; ) {
+      const block: RawBlock = this.#blocks.get(hash) ?? (await this.node.rpc<RawBlock>("getblock", hash, 2));
+      this.#blocks.set(hash, block);
+      chain.push(block);
+      hash = block.previousblockhash;
     }
-    return chain.reverse().flatMap(({ height, hash, tx }) => tx.map((one) => transactionOf(one, { height, hash })));
+    chain.reverse();
+    const transactions = chain.flatMap(({ height, hash, tx }) => tx.map((one) => transactionOf(one, { height, hash })));
+    const outputs = transactions.flatMap((transaction) => transaction.outputs);
+    const ledger: Ledger = {
+      height: chain.length - 1,
+      transactions,
+      byId: new Map(transactions.map((transaction) => [transaction.txId, transaction])),
+      outputs: new Map(outputs.map((output) => [`${output.txId}:${output.vout}`, output])),
+      byScript: Map.groupBy(outputs, ({ script }) => script),
+      spent: new Set(transactions.flatMap(({ spends }) => spends)),
+    };
+    this.#read = { tip, ledger };
+    return ledger;
   }
 
   async waiting(): Promise<Transaction[]> {
@@ -80,11 +107,10 @@ export class BitcoinBook {
     return scriptPubKey;
   }
 
-  /** Base units that the best chain paid to an address, in how many outputs. */
+  /** Base units that the best chain paid to an address, one for each output. */
   async paidTo(address: string): Promise<readonly bigint[]> {
-    const script = await this.scriptOf(address);
-    const outputs = (await this.mined()).flatMap((transaction) => transaction.outputs);
-    return outputs.filter((output) => output.script === script).map(({ units }) => units);
+    const { byScript } = await this.ledger();
+    return (byScript.get(await this.scriptOf(address)) ?? []).map(({ units }) => units);
   }
 }
 
@@ -108,7 +134,8 @@ async function differences(book: BitcoinBook, merchant: Merchant, deposits: read
     from.set(address, watched_from);
   }
   const paid = new Set<string>();
-  for (const { txId, outputs } of [...(await book.mined()), ...(await book.waiting())]) {
+  const { transactions } = await book.ledger();
+  for (const { txId, outputs } of [...transactions, ...(await book.waiting())]) {
     for (const { vout, script, units, block } of outputs) {
       const address = byScript.get(script);
       if (address === undefined || units === 0n || (block !== null && block.height < (from.get(address) ?? 0)))

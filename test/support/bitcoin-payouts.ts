@@ -56,7 +56,7 @@ export async function walletUnits(shop: Merchant): Promise<bigint> {
   return BigInt((await shop.wallet(REGTEST)).balances?.find(({ asset }) => asset === "BTC")?.amount_units ?? -1);
 }
 
-/** A hot wallet's keys, found from the seed as docs/withdrawals.md says. */
+/** A hot wallet's keys, found from the seed as the documents say. */
 export interface WalletKeys {
   /** 0/0, then 1/0, 1/1, ... */
   readonly addresses: readonly string[];
@@ -64,7 +64,15 @@ export interface WalletKeys {
   readonly wifs: readonly string[];
 }
 
-export async function walletKeys({ service, first }: BitcoinStage, shop: Merchant): Promise<WalletKeys> {
+export function walletKeys(stage: BitcoinStage, shop: Merchant): Promise<WalletKeys> {
+  const known = keys.get(shop) ?? deriveKeys(stage, shop);
+  keys.set(shop, known);
+  return known;
+}
+
+const keys = new WeakMap<Merchant, Promise<WalletKeys>>();
+
+async function deriveKeys({ service, first }: BitcoinStage, shop: Merchant): Promise<WalletKeys> {
   const { signer } = await shop.wallet(REGTEST);
   if (signer.type !== "derived") throw new Error("somebody else signs");
   const account = HDKey.fromMasterSeed(Buffer.from(service.walletSeed, "hex"), TEST_KEYS).derive(signer.path);
@@ -89,7 +97,7 @@ export async function foreignSpend(
 ): Promise<string> {
   const { node } = stage.first;
   const { addresses, wifs } = await walletKeys(stage, shop);
-  const output = outputsByRef(await book.mined()).get(coin);
+  const output = (await book.ledger()).outputs.get(coin);
   if (output === undefined) throw new Error(`${coin} is in no block`);
   const scripts = await Promise.all(addresses.map((address) => book.scriptOf(address)));
   const wif = wifs[scripts.indexOf(output.script)];
@@ -116,11 +124,7 @@ async function againstChain(
   withdrawals: readonly WithdrawalView[],
   entries: readonly LedgerEntryView[],
 ): Promise<string[]> {
-  const mined = await book.mined();
-  const height = await book.node.height();
-  const byId = new Map(mined.map((transaction) => [transaction.txId, transaction]));
-  const byRef = outputsByRef(mined);
-  const byScript = Map.groupBy(byRef.values(), ({ script }) => script);
+  const { height, byId, outputs, byScript, spent } = await book.ledger();
   const problems: string[] = [];
 
   const shares = new Map<string, bigint>();
@@ -144,7 +148,7 @@ async function againstChain(
   }
   let final = 0n;
   for (const [txId, transaction] of own) {
-    const fee = feeOf(transaction, byRef);
+    const fee = feeOf(transaction, outputs);
     if (shares.has(txId) && shares.get(txId) !== fee) problems.push(`${txId} cost ${fee}, shown: ${shares.get(txId)}`);
     if ((transaction.outputs[0]?.block?.height ?? height) <= height - WINDOW) final += fee;
   }
@@ -153,7 +157,6 @@ async function againstChain(
   if (booked !== final) problems.push(`fees of ${booked} are booked, ${final} are final`);
 
   const { addresses } = await walletKeys(stage, merchant);
-  const spent = new Set(mined.flatMap(({ spends }) => spends));
   let left = 0n;
   for (const address of addresses) {
     for (const { txId, vout, units, block } of byScript.get(await book.scriptOf(address)) ?? []) {
@@ -168,7 +171,7 @@ async function againstChain(
 
 /** I6, before anything is mined: all that was ever signed for it excludes one another. */
 async function pinOf(stage: BitcoinStage, { id, attempts }: WithdrawalView): Promise<string[]> {
-  const signed = await signedBy(stage);
+  const signed = await inputsSigned(stage);
   const inputs = attempts.flatMap(({ tx_id }) => {
     const known = signed.get(tx_id);
     return known === undefined ? [] : [known];
@@ -182,7 +185,7 @@ async function pinOf(stage: BitcoinStage, { id, attempts }: WithdrawalView): Pro
 const decoded = new Map<string, { readonly txId: string; readonly inputs: readonly string[] }>();
 
 /** Inputs (`txid:vout`) by txid of all that ever came to be sent. */
-export async function signedBy({ first, second }: BitcoinStage): Promise<ReadonlyMap<string, readonly string[]>> {
+export async function inputsSigned({ first, second }: BitcoinStage): Promise<ReadonlyMap<string, readonly string[]>> {
   const found = new Map<string, readonly string[]>();
   for (const raw of new Set([...first.proxy.sent, ...second.proxy.sent])) {
     let one = decoded.get(raw);
@@ -197,11 +200,7 @@ export async function signedBy({ first, second }: BitcoinStage): Promise<Readonl
   return found;
 }
 
-function outputsByRef(mined: readonly Transaction[]): Map<string, Output> {
-  return new Map(mined.flatMap(({ outputs }) => outputs.map((output) => [`${output.txId}:${output.vout}`, output])));
-}
-
-function feeOf({ spends, outputs }: Transaction, byRef: ReadonlyMap<string, Output>): bigint {
-  const given = spends.reduce((sum, ref) => sum + (byRef.get(ref)?.units ?? 0n), 0n);
+function feeOf({ spends, outputs }: Transaction, all: ReadonlyMap<string, Output>): bigint {
+  const given = spends.reduce((sum, ref) => sum + (all.get(ref)?.units ?? 0n), 0n);
   return given - outputs.reduce((sum, { units }) => sum + units, 0n);
 }
