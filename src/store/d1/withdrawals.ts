@@ -24,7 +24,7 @@ export type ClaimedKey =
 export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promise<ClaimedKey> {
   const { tenantId, account, key, fingerprint, withdrawalId, now, workDueAt } = claim;
   const [, , held] = await withDeadline("claim withdrawal key", () =>
-    db.batch<HeldKey>([
+    db.batch<Had & { readonly fingerprint: string }>([
       db
         .prepare(
           `INSERT INTO withdrawal_keys (tenant_id, account, idempotency_key, fingerprint, withdrawal_id, created_at)
@@ -54,15 +54,14 @@ export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promi
   return row.fingerprint === fingerprint ? { kind: "own", had: hadBy(row) } : { kind: "other_request" };
 }
 
-interface HeldKey extends Record<string, unknown> {
-  readonly fingerprint: string;
+interface Had extends Record<string, unknown> {
   readonly nonce: number | null;
   readonly pin: string | null;
   /** Empty: decided not to be made. */
   readonly attempt: string | null;
 }
 
-function hadBy({ nonce, pin, attempt }: HeldKey): string | null {
+function hadBy({ nonce, pin, attempt }: Had): string | null {
   if (nonce !== null) return `nonce ${nonce}`;
   if (pin !== null) return `coin ${pin}`;
   if (attempt === null) return null;
@@ -86,6 +85,26 @@ export async function releaseWithdrawalKey(
       .bind(claim.tenantId, claim.account, claim.key, claim.fingerprint)
       .run(),
   );
+}
+
+/**
+ * What was claimed to pay a withdrawal with, by whichever copy of its object, in words; null: nothing. Whoever gives
+ * funds back because nothing was signed asks here first: an older copy does not remember.
+ * @throws StoreFault
+ */
+export async function claimedFor(db: D1Database, withdrawalId: string): Promise<string | null> {
+  const row = await withDeadline("read a withdrawal's claims", () =>
+    db
+      .prepare(
+        `SELECT (SELECT max(nonce) FROM wallet_nonces WHERE subject = ?1) AS nonce,
+           (SELECT pin FROM spend_members WHERE withdrawal_id = ?1) AS pin,
+           (SELECT coalesce(tx_id, '') FROM live_attempts WHERE withdrawal_id = ?1 ORDER BY number DESC LIMIT 1) AS attempt`,
+      )
+      .bind(withdrawalId)
+      .first<Had>(),
+  );
+  if (row === null) throw new StoreFault("read a withdrawal's claims: D1 gave an incomplete answer");
+  return hadBy(row);
 }
 
 export interface NonceClaim {
