@@ -16,6 +16,9 @@ const WRANGLER = join(PROJECT, "node_modules", "wrangler", "bin", "wrangler.js")
 const BUILDS = join(PROJECT, "node_modules", ".cache", "sluice-worker");
 /** Other states of the sources that were built last: going back to one is as quick as staying. */
 const KEPT = 4;
+const MAKING = ".making-";
+/** Nothing is made for so long: whoever began it was killed. */
+const ABANDONED_MS = 3_600_000;
 /** The file that tells how the modules are to be run. */
 export const OPTIONS_FILE = "options.json";
 
@@ -26,21 +29,29 @@ export const OPTIONS_FILE = "options.json";
  */
 export async function builtWorker(signal) {
   mkdirSync(BUILDS, { recursive: true });
-  const place = join(BUILDS, digestOfSources());
-  if (existsSync(place)) return place;
-  const making = mkdtempSync(join(BUILDS, ".making-"));
+  for (;;) {
+    const digest = digestOfSources();
+    const place = join(BUILDS, digest);
+    if (existsSync(place)) return place;
+    await build(place, () => digestOfSources() === digest, signal);
+    forgetOldest(BUILDS);
+  }
+}
+
+/** @param {() => boolean} isAsBegun whether the sources are still those that the place is named after */
+async function build(place, isAsBegun, signal) {
+  const making = mkdtempSync(join(BUILDS, MAKING));
   try {
     // The same program twice, side by side: it tells the options to a program only, and bundles on the command line only.
     await Promise.all([
       tool([WRANGLER, "deploy", "--dry-run", "--outdir", making], signal),
       tool([join(PROJECT, "scripts", "worker-options.mjs"), join(making, OPTIONS_FILE)], signal),
     ]);
-    putInPlace(making, place);
+    // What was edited meanwhile is in the bundle or is not: nobody can tell.
+    if (isAsBegun()) putInPlace(making, place);
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
-  forgetOldest();
-  return place;
 }
 
 /** Somebody else may have made the same meanwhile. */
@@ -52,15 +63,22 @@ function putInPlace(made, place) {
   }
 }
 
-function forgetOldest() {
-  const builds = readdirSync(BUILDS)
-    .filter((name) => !name.startsWith("."))
-    .map((name) => ({ path: join(BUILDS, name), at: statSync(join(BUILDS, name)).mtimeMs }))
+/** Of the builds all but the last ones, and what somebody began to make and never ended. */
+export function forgetOldest(folder) {
+  const found = readdirSync(folder)
+    .map((name) => ({ name, path: join(folder, name), at: madeAt(join(folder, name)) }))
     .sort((a, b) => b.at - a.at);
-  for (const { path } of builds.slice(KEPT)) rmSync(path, { recursive: true, force: true });
+  const builds = found.filter(({ name }) => !name.startsWith("."));
+  const abandoned = found.filter(({ name, at }) => name.startsWith(MAKING) && at < Date.now() - ABANDONED_MS);
+  for (const { path } of [...builds.slice(KEPT), ...abandoned]) rmSync(path, { recursive: true, force: true });
 }
 
-/** Everything that the bundle is made of: sources, settings of the Worker, and the locked libraries. */
+/** Another start may have removed it meanwhile. */
+function madeAt(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** Everything that the bundle is made of: sources, settings of the Worker, the locked libraries, and what makes it. */
 function digestOfSources() {
   const digest = createHash("sha256");
   const add = (name) =>
@@ -68,7 +86,8 @@ function digestOfSources() {
       .update(`${name}\0`)
       .update(readFileSync(join(PROJECT, name)))
       .update("\0");
-  for (const name of ["wrangler.toml", "package.json", "package-lock.json", "tsconfig.json"]) add(name);
+  const makers = ["scripts/build.mjs", "scripts/worker-options.mjs"];
+  for (const name of ["wrangler.toml", "package.json", "package-lock.json", "tsconfig.json", ...makers]) add(name);
   for (const entry of readdirSync(join(PROJECT, "src"), { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
     .map((one) => join(one.parentPath, one.name))

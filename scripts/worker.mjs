@@ -205,9 +205,14 @@ function detailOf(body) {
   }
 }
 
+/** Where miniflare fires the scheduled handler when asked. */
+export function scheduledOf(url) {
+  return `${url}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(CRON)}&format=json`;
+}
+
 /** Fires the Worker's cron now and every minute. Returns what stops it. */
 export function startCron(url) {
-  const target = `${url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(CRON)}&format=json`;
+  const target = scheduledOf(url);
   let stopped = false;
   async function fire() {
     try {

@@ -58,6 +58,8 @@ export interface PoolReading {
   readonly transfers: readonly PoolTransfer[];
   /** Whether everything that waits was looked at. If not, what is missing here may wait all the same. */
   readonly isWhole: boolean;
+  /** Everything that waits, looked at or not; null: the node does not know it yet. What is not among them does not wait. */
+  readonly txIds: ReadonlySet<string> | null;
 }
 
 export type PoolTransfer = Omit<Transfer, "height" | "blockHash">;

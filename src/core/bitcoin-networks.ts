@@ -27,6 +27,9 @@ const bitcoin: BitcoinNetwork = {
   pool: false,
   tokens: [],
   addresses: { bech32: "bc", pubKeyHash: 0x00, scriptHash: 0x05, coinType: 0 },
+  // Below 2^181 is what a difficulty of 8.8 * 10^12 asks. It was 54 * 10^12 at this height (July 2023) and has grown since: a
+  // block that costs less than a sixth of that is nobody's.
+  leastWork: { fromHeight: 800_000, highestHash: `${"0".repeat(18)}1${"f".repeat(45)}` },
   payout: {
     kind: "coins",
     // Core's default floor for relaying until version 30, and still that of most nodes.
@@ -45,7 +48,7 @@ const bitcoin: BitcoinNetwork = {
 
 /** A development chain of one's own: its blocks come when somebody asks for them. */
 const bitcoinRegtest: BitcoinNetwork = {
-  ...bitcoin,
+  ...withoutWork(bitcoin),
   id: "bitcoin-regtest",
   caip2: "bip122:0f9188f13cb7b2c71f2a335e3a4fc328",
   confirmations: 3,
@@ -54,5 +57,9 @@ const bitcoinRegtest: BitcoinNetwork = {
   addresses: { bech32: "bcrt", pubKeyHash: 0x6f, scriptHash: 0xc4, coinType: 1 },
   payout: { ...bitcoin.payout, replaceAfterBlocks: 5, deadlineS: 3_600 },
 };
+
+function withoutWork({ leastWork: _work, ...rest }: BitcoinNetwork): BitcoinNetwork {
+  return rest;
+}
 
 export const BITCOIN_NETWORKS: readonly BitcoinNetwork[] = [bitcoin, bitcoinRegtest];

@@ -40,6 +40,8 @@ export interface CoinLook {
    * spent; `"missing"`: it neither exists there nor was it spent from the pin's height on. Absent: it cannot tell.
    */
   readonly spenders: ReadonlyMap<string, Spender | "missing" | null>;
+  /** By `coinText` of the pin: nothing up to this height spends it. Absent: not known of any height. */
+  readonly searched: ReadonlyMap<string, number>;
   /** Hash of the block at each height asked for; absent where it has none. */
   readonly blocks: ReadonlyMap<number, string>;
 }
@@ -60,6 +62,8 @@ export interface AgreedCoins {
   readonly spenders: ReadonlyMap<string, Spender | "missing" | null>;
   /** How deep a spender of `spenders` stands for those who have it: its own block is 1; below 1 they do not reach it. */
   depthOf(pin: CoinRef, spender: Spender): number;
+  /** The highest up to which enough providers say that nothing spends the pin; null: too few say so of any. */
+  searchedTo(pin: CoinRef): number | null;
   /** Whether enough providers have, at a height, a block other than this one. */
   isReplaced(height: number, blockHash: string): boolean;
   /**
@@ -95,6 +99,11 @@ export function agreeOnCoins(looks: readonly CoinLook[], providers: number): Agr
         1
       );
     },
+    searchedTo: (pin) =>
+      reached(
+        looks.flatMap(({ searched }) => searched.get(coinText(pin)) ?? []),
+        quorum,
+      ),
     isReplaced: (height, blockHash) =>
       enough(({ blocks }) => {
         const found = blocks.get(height);

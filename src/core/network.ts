@@ -46,12 +46,22 @@ export interface EvmNetwork extends NetworkBase {
 export interface BitcoinNetwork extends NetworkBase {
   readonly family: "bitcoin";
   readonly addresses: BitcoinAddressForm;
+  /** Left out: blocks may cost nothing, as on a development chain. */
+  readonly leastWork?: LeastWork;
   readonly payout: CoinPayout;
 }
 
 export interface NativeAsset {
   readonly symbol: string;
   readonly decimals: number;
+}
+
+/** What a block must have cost, whoever shows it. */
+export interface LeastWork {
+  /** Below, blocks were cheaper. */
+  readonly fromHeight: number;
+  /** No hash of a block is higher: 64 digits in lower-case hex, as people write it. */
+  readonly highestHash: string;
 }
 
 /** How a Bitcoin chain spells its addresses and extended keys. */

@@ -124,11 +124,16 @@ describe("a look", () => {
     chain.mine();
     const node = newNode(double);
     const seen: number[] = [];
+    const searched: (number | undefined)[] = [];
+    const { from } = at(pins, 0);
     for (let looks = 0; looks < 3; looks++) {
-      seen.push((await node.look({ pins, heights: [] })).spenders.size);
+      const look = await node.look({ pins, heights: [] });
+      seen.push(look.spenders.size);
+      searched.push(look.searched.get(coinText(at(owned, 1))));
       expect(countOf(double, "getblock")).toBeLessThanOrEqual(50 * (looks + 1));
     }
     expect(seen).toEqual([0, 0, 2]);
+    expect(searched).toEqual([from + 49, from + 99, chain.head - 1]);
     expect(countOf(double, "getblock")).toBe(chain.head - at(pins, 0).from + 1);
     const { spenders } = await node.look({ pins, heights: [] });
     expect(spenders.get(coinText(at(owned, 0)))).toEqual(spenderOf(tx, chain));

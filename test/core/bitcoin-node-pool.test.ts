@@ -38,6 +38,7 @@ describe("what waits", () => {
     expect(reading).toEqual({
       head: chain.tip.hash,
       isWhole: true,
+      txIds: new Set(chain.pool.txs.map(({ txid }) => txid)),
       transfers: [0, 1].map((vout) => ({
         txId: tx.txid,
         transferIndex: `out:${vout}`,
@@ -48,7 +49,7 @@ describe("what waits", () => {
     });
     expect(told(await read())).toEqual([waiting(50_000n), waiting(40_000n, 1)]);
     chain.mine();
-    expect(await read()).toEqual({ head: chain.tip.hash, isWhole: true, transfers: [] });
+    expect(await read()).toEqual({ head: chain.tip.hash, isWhole: true, transfers: [], txIds: new Set() });
   });
 
   it("B69: is gone when another transaction took its place", async () => {
@@ -131,9 +132,12 @@ describe("a pool that is not whole", () => {
     ["characters", { chars: 1, fetched: 6 }],
   ])("has more %s than are remembered, until some leave", async (_, bounds) => {
     const { chain, read } = world(bounds);
-    for (let i = 0; i < 10; i++) chain.pay(W, 20_000n);
+    const txs = Array.from({ length: 10 }, () => chain.pay(W, 20_000n));
     for (let i = 0; i < 3; i++) expect((await read()).isWhole).toBe(false);
-    expect((await read()).transfers).toHaveLength(6);
+    const reading = await read();
+    expect(reading.transfers).toHaveLength(6);
+    // Those that were not looked at are named all the same.
+    expect(reading.txIds).toEqual(new Set(txs.map(({ txid }) => txid)));
     chain.mine();
     chain.pay(W, 5_000n);
     expect(await read()).toMatchObject({ isWhole: true, transfers: [{ amountUnits: 5_000n }] });
@@ -143,7 +147,7 @@ describe("a pool that is not whole", () => {
     const { chain, double, read } = world();
     chain.pay(W, 50_000n);
     double.facts.poolLoaded = false;
-    expect(await read()).toMatchObject({ isWhole: false, transfers: [{ amountUnits: 50_000n }] });
+    expect(await read()).toMatchObject({ isWhole: false, transfers: [{ amountUnits: 50_000n }], txIds: null });
     double.facts.poolLoaded = true;
     expect((await read()).isWhole).toBe(true);
   });
@@ -170,7 +174,7 @@ describe("a head that moves while the pool is read", () => {
       chain.mine(1, { include: [] });
       return raw;
     });
-    expect(await read()).toEqual({ head: null, transfers: [], isWhole: false });
+    expect(await read()).toEqual({ head: null, transfers: [], isWhole: false, txIds: null });
     double.on("getrawtransaction", null);
     expect(await read()).toMatchObject({ head: chain.tip.hash, isWhole: true, transfers: [{ amountUnits: 50_000n }] });
     expect(fetched()).toBe(1);

@@ -178,9 +178,9 @@ describe.skipIf(noBitcoind)("real nodes", () => {
     const inputs = vin.map(({ txid, vout }) => ({ txid, vout }));
     const raw = await here.rpc<string>("createrawtransaction", inputs, [{ [back]: (total - 0.001).toFixed(8) }]);
     const signed = await here.rpc<{ hex: string }>("signrawtransactionwithwallet", raw);
-    await here.rpc("sendrawtransaction", signed.hex);
+    const other = await here.rpc<string>("sendrawtransaction", signed.hex);
     const reading = await waiting(node, [address]);
-    expect(reading).toEqual({ head: await here.tip(), isWhole: true, transfers: [] });
+    expect(reading).toEqual({ head: await here.tip(), isWhole: true, transfers: [], txIds: new Set([other]) });
     await here.mine();
     const height = await here.height();
     const { transfers } = await node.readBlocks(height, height, interestIn([address, back]).interest);

@@ -7,6 +7,7 @@ import { ChainFault } from "../../src/chains/port.ts";
 import { RpcClient } from "../../src/chains/rpc/client.ts";
 import { Span } from "../../src/chains/span.ts";
 import { addressOfScript } from "../../src/core/bitcoin-address.ts";
+import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
 import type { Transfer } from "../../src/core/transfer.ts";
 import { BitcoinChain } from "../support/bitcoin-chain.ts";
 import { BitcoinNodeDouble, CoreError } from "../support/bitcoin-double.ts";
@@ -218,6 +219,64 @@ describe("what a node must show", () => {
       reason: "not_known",
       height: 101,
       detail: `node.test: block 101: ${message}`,
+    });
+  });
+
+  describe("blocks that took work", () => {
+    // Of regtest every second hash takes none, and one in sixteen has the work that is asked for here.
+    const leastWork = { fromHeight: 104, highestHash: `0${"f".repeat(63)}` };
+
+    function working(blocks: number) {
+      const chain = BitcoinChain.grown(blocks);
+      const double = new BitcoinNodeDouble(chain);
+      const settings = { url: "http://node.test", fetch: double.fetch, timeoutMs: 2_000 };
+      const node = new BitcoinNode(settings, { ...NETWORK, leastWork });
+      return { chain, node };
+    }
+
+    it("alone count, from the height on that asks for it: one provider's own chain credits nobody", async () => {
+      const { chain, node } = working(103);
+      const { interest } = interestIn([W.address]);
+      chain.pay(W.address, 50_000n);
+      chain.mine(6);
+      const cheap = [104, 105, 106, 107, 108, 109].find((at) => (chain.at(at)?.hash ?? "") > leastWork.highestHash);
+      if (cheap === undefined) throw new Error("expected a block here that took no work");
+      expect((await node.headers(90, 103)).length).toBe(14);
+      expect((await node.headers(100, 109)).at(-1)?.height).toBe(cheap - 1);
+      for (const read of [node.readBlocks(100, 109, interest), node.readRange(100, 109, interest)]) {
+        const { blocks, transfers, stopped } = await read;
+        expect(blocks.at(-1)?.height).toBe(cheap - 1);
+        expect(transfers.every(({ height }) => height < cheap)).toBe(true);
+        expect(stopped).toMatchObject({ reason: "inconsistent", height: cheap });
+        expect(stopped?.detail).toMatch(/took too little work/);
+      }
+    });
+
+    it("alone are a head", async () => {
+      const { chain, node } = working(102);
+      for (let i = 0; i < 20; i++) {
+        chain.mine();
+        const { head, tip } = { head: chain.head, tip: chain.tip.hash };
+        if (head < leastWork.fromHeight || tip <= leastWork.highestHash) {
+          expect((await node.tip()).head.hash).toBe(tip);
+        } else {
+          await expect(node.tip()).rejects.toMatchObject({ name: "ChainFault", retryable: true });
+        }
+      }
+    });
+
+    it("are asked for on the main chain: its own blocks have done it since, and none of them is near the bound", () => {
+      const work = BUILT_IN_NETWORKS.flatMap((network) => (network.family === "bitcoin" ? network : []));
+      expect(work.map(({ id, leastWork: least }) => [id, least === undefined])).toEqual([
+        ["bitcoin", false],
+        ["bitcoin-regtest", true],
+      ]);
+      const least = work[0]?.leastWork;
+      // Target of the main chain's block 800,000, from its bits 0x17053894.
+      const target = `${"0".repeat(18)}053894${"0".repeat(40)}`;
+      expect(target < (least?.highestHash ?? "")).toBe(true);
+      expect(BigInt(`0x${least?.highestHash}`) / BigInt(`0x${target}`)).toBe(6n);
+      expect(least?.highestHash).toMatch(/^[0-9a-f]{64}$/);
     });
   });
 

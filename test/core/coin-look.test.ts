@@ -26,6 +26,7 @@ const look = (said: Said | undefined, parts: Partial<CoinLook> = {}): CoinLook =
   head: 100,
   headHash: "b100",
   spenders: new Map(said === undefined ? [] : [[coinText(PIN), said]]),
+  searched: new Map(),
   blocks: new Map(),
   ...parts,
 });
@@ -194,4 +195,21 @@ describe("I6: random lookers, one of whom lies", () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+describe("how far the search for a spender has come", () => {
+  const searchedTo = (heights: readonly (number | null)[], providers = heights.length) =>
+    agreed(
+      heights.map((height) => look(undefined, { searched: new Map(height === null ? [] : [[coinText(PIN), height]]) })),
+      providers,
+    ).searchedTo(PIN);
+
+  it.each<[string, readonly (number | null)[], number | null]>([
+    ["one provider's word where there is one", [70], 70],
+    ["as far as both of two", [70, 90], 70],
+    ["as far as two of three", [70, 90, 80], 80],
+    ["a lie of one of three adds nothing", [70, 9_000, 60], 70],
+    ["one of two does not know", [70, null], null],
+    ["nobody knows", [null], null],
+  ])("%s", (_name, heights, expected) => expect(searchedTo(heights)).toBe(expected));
 });

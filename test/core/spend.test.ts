@@ -29,6 +29,7 @@ function lookOf(spender: Spender | "missing" | null | undefined, head = 100, blo
     head,
     headHash: `block ${head}`,
     spenders: new Map(spender === undefined ? [] : [[coinText(pin), spender]]),
+    searched: new Map(),
     blocks: new Map(blocks),
   };
   const agreed = agreeOnCoins([look], 1);

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { addressOfScript } from "../../src/core/bitcoin-address.ts";
+import { blockHex } from "../support/bitcoin-block.ts";
 import { BitcoinNodeDouble } from "../support/bitcoin-double.ts";
 import { testKey } from "../support/bitcoin-faucet.ts";
 import {
@@ -229,6 +230,30 @@ describe("reorganisations", () => {
     expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed");
     expect(await merchant.deposit()).toMatchObject({ id, status: "confirmed", epoch: 2 });
     expect(await merchant.available()).toBe(BTC / 10n);
+  });
+
+  it("far behind, a block that the next one contradicts is not deep: two nodes behind one address, one on a dead branch", async () => {
+    await merchant.watch(W);
+    await mineAndPoll();
+    const dead = chain.fork();
+    dead.pay(W, BTC);
+    const at = dead.head + 1;
+    const block = dead.mine();
+    chain.mine(200);
+    const isDead = ([asked]: readonly unknown[]) => asked === at || asked === block.hash;
+    node.on("getblockhash", (params, honest) => (isDead(params) ? block.hash : honest()));
+    node.on("getblockheader", (params, honest) => (isDead(params) ? block.header : honest()));
+    node.on("getblock", (params, honest) => (isDead(params) ? blockHex(block) : honest()));
+    await poll(2);
+    expect(await merchant.told()).toBe("pending");
+    expect(await merchant.available()).toBe(0n);
+    node.honestAgain();
+    await poll(2);
+    expect(await merchant.told()).toBe("pending dropped");
+    expect(await inScanner((_, sql) => sql.exec("SELECT status, scanned_to FROM scanner").one())).toEqual({
+      status: "ok",
+      scanned_to: chain.head,
+    });
   });
 
   it("mined in another block of the longer branch: nothing to tell", async () => {

@@ -103,6 +103,28 @@ describe("replacements", () => {
     await checkCoinPayouts(merchant);
   });
 
+  it("what spends the change of an attempt that another one has replaced for good fails, and its funds come back", async () => {
+    quiet("warn", "error");
+    const merchant = await CoinMerchant.start({ coins: [9n * BTC] });
+    const { id } = await merchant.withdraw();
+    const first = await merchant.last();
+    await merchant.act(id, "speed-up");
+    const second = await merchant.last();
+    chain.mine(1, { include: [first] });
+    await merchant.mineAndDrive(2);
+    const next = await merchant.withdraw();
+    expect((await merchant.last()).inputs[0]?.txid).toBe(first.txid);
+    chain.reorg(3, { newBlocks: 4, keep: [second] });
+    await merchant.rest();
+    expect([await merchant.state(id), await merchant.state(next.id)]).toEqual(["confirmed", "failed"]);
+    expect(await merchant.steps(next.id)).toBe("coins_chosen accepted input_never_made");
+    expect([receivedBy(next.destination), await merchant.funds()]).toEqual([[], `${9n * BTC} 0 ${BTC}`]);
+    const again = await merchant.withdraw();
+    await merchant.rest();
+    expect(await merchant.state(again.id)).toBe("confirmed");
+    await checkCoinPayouts(merchant);
+  });
+
   it("waits for a lower fee above the cap, and is replaced up to it", async () => {
     const merchant = await CoinMerchant.start();
     node.facts.estimate = BigInt(regtest.payout.maxFeeRate) * 1_000n;
@@ -146,7 +168,27 @@ describe("a person's turn", () => {
     await checkCoinPayouts(merchant);
   });
 
-  it("without anybody left everything goes back to the wallet; the payment that is mined instead wins", async () => {
+  it("without anybody left everything goes back to the wallet, and it is released when that is final", async () => {
+    quiet("warn");
+    const merchant = await CoinMerchant.start();
+    const { id, destination } = await merchant.withdraw();
+    time.now += regtest.payout.deadlineS * 1_000;
+    await merchant.drive(1, 16_000);
+    await merchant.act(id, "resolve", { outcome: "failed", evidence: "called off" });
+    await merchant.drive(2, 16_000);
+    const burn = await merchant.last();
+    await merchant.mineAndDrive(3);
+    expect(await merchant.state(id)).toBe("confirmation_tracking");
+    await merchant.rest();
+    expect([await merchant.state(id), receivedBy(destination)]).toEqual(["failed", []]);
+    expect(await merchant.funds()).toBe(`${10n * BTC} 0 0`);
+    const fee = 10n * BTC - burn.outputs.reduce((sum, { amount }) => sum + amount, 0n);
+    const entries = (await merchant.entries()).filter(({ account }) => account === "sluice:fees");
+    expect(entries.map(({ amount_units }) => amount_units)).toEqual([fee.toString()]);
+    await checkCoinPayouts(merchant);
+  });
+
+  it("without anybody left, the payment that is mined instead wins", async () => {
     quiet("warn");
     const merchant = await CoinMerchant.start();
     const { id, destination } = await merchant.withdraw();
@@ -160,6 +202,27 @@ describe("a person's turn", () => {
     await merchant.rest();
     expect(await merchant.state(id)).toBe("confirmed");
     expect(receivedBy(destination)).toEqual([BTC]);
+    await checkCoinPayouts(merchant);
+  });
+
+  it("of two that share a transaction one is called paid and the other failed: the next attempt pays the one alone", async () => {
+    quiet("warn");
+    const merchant = await CoinMerchant.start();
+    node.warmingUp = "Loading block index…";
+    const paid = await merchant.withdraw();
+    const gone = await merchant.withdraw();
+    node.warmingUp = null;
+    await merchant.drive(2, 16_000);
+    const { txid } = await merchant.last();
+    time.now += regtest.payout.deadlineS * 1_000;
+    await merchant.drive(1, 16_000);
+    expect(await merchant.act(paid.id, "resolve", { outcome: "confirmed", evidence: txid })).toBe("200");
+    expect(await merchant.act(gone.id, "resolve", { outcome: "failed", evidence: "called off" })).toBe("200");
+    await merchant.drive(2, 16_000);
+    await merchant.rest();
+    expect(await merchant.state(gone.id)).toBe("failed");
+    expect([receivedBy(paid.destination), receivedBy(gone.destination)]).toEqual([[BTC], []]);
+    expect(await merchant.funds()).toBe(`${9n * BTC} 0 ${BTC}`);
     await checkCoinPayouts(merchant);
   });
 

@@ -122,6 +122,27 @@ describe("an object that was restored from an older copy", () => {
     await checkCoinPayouts(merchant);
   });
 
+  it("I7: gives back a coin that the lost copy added to a spend that is final without it", async () => {
+    quiet("warn", "error");
+    const merchant = await CoinMerchant.start({ coins: [BTC + 2_000n, BTC / 2n] });
+    node.facts.estimate = 10_000n;
+    const { id } = await merchant.withdraw({ amount: "1" });
+    const first = await merchant.last();
+    const restore = await copyOf(merchant);
+    node.facts.estimate = 100_000n;
+    await merchant.act(id, "speed-up");
+    await merchant.drive(3, 16_000);
+    expect((await merchant.last()).inputs).toHaveLength(2);
+    await restore();
+    chain.mine(1, { include: [first] });
+    await merchant.rest();
+    expect(await merchant.state(id)).toBe("confirmed");
+    const next = await merchant.withdraw({ amount: "0.25" });
+    await merchant.rest();
+    expect(await merchant.state(next.id)).toBe("confirmed");
+    await checkCoinPayouts(merchant);
+  });
+
   it("finds the change of spends that it has forgotten, and goes on beyond their numbers", async () => {
     quiet("warn", "error");
     const merchant = await CoinMerchant.start({ coins: [5n * BTC] });

@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Page, WithdrawalView } from "../../src/core/views.ts";
-import { chain, node } from "./bitcoin-line.ts";
+import { chain, node, poll, regtest } from "./bitcoin-line.ts";
 import { checkCoinPayouts, expectStrangers, receivedBy } from "./coin-checks.ts";
-import { BTC, CoinMerchant, startCoins } from "./coin-line.ts";
-import { quiet } from "./line.ts";
+import { BTC, CoinMerchant, newBitcoinAddress, startCoins, WINDOW } from "./coin-line.ts";
+import { quiet, time } from "./line.ts";
 
 beforeEach(async () => {
   expectStrangers();
@@ -97,6 +97,53 @@ describe("what is not ours", () => {
     expect((await merchant.funds()).split(" ")[1]).toBe(BTC.toString());
     await checkCoinPayouts(merchant);
   });
+
+  it.each([
+    ["for good", false],
+    ["and is mined again", true],
+  ])(
+    "a top-up that is double spent %s: what its coin was to pay is not given back while it may return",
+    async (_how, returns) => {
+      quiet("warn", "error");
+      const merchant = await CoinMerchant.start({ coins: [] });
+      const topUp = chain.pay(merchant.wallet, 2n * BTC);
+      const rival = chain.replace(topUp, { outputs: [{ to: newBitcoinAddress(), amount: BTC }], keepBack: true });
+      await merchant.mineAndPoll(3);
+      const { id, destination } = await merchant.withdraw();
+      const { inputs, raw } = await merchant.last();
+      expect(inputs.map(({ txid }) => txid)).toEqual([topUp.txid]);
+      chain.reorg(3, { newBlocks: 4, keep: [rival], pool: "drop" });
+      const late = async () => {
+        time.now += regtest.payout.deadlineS * 1_000;
+        await poll(1);
+        await merchant.drive(1, 16_000);
+        expect(await merchant.steps(id)).toMatch(/ deadline$/);
+        expect(await merchant.funds()).toBe(`${9n * BTC} ${BTC} 0`);
+      };
+      await late();
+      expect(await merchant.act(id, "resolve", { outcome: "failed", evidence: "the top-up is gone" })).toBe("200");
+      await merchant.mineAndDrive(1);
+      expect(await merchant.steps(id)).toMatch(/ spending_without_it$/);
+      if (returns) {
+        chain.reorg(5, { keep: [topUp] });
+        await merchant.rest();
+        // Its transaction is not the payment, which is valid again as well: the chain took one of them.
+        expect([await merchant.state(id), receivedBy(destination)]).toEqual(["failed", []]);
+        expect(await merchant.funds()).toBe(`${10n * BTC} 0 0`);
+      } else {
+        await merchant.mineAndDrive(WINDOW + 1);
+        await late();
+        expect((await merchant.signed()).map((one) => one.raw)).toEqual([raw]);
+        expect(await merchant.hotWallet()).toMatchObject({ status: "active" });
+        chain.pay(merchant.wallet, 2n * BTC);
+        await merchant.mineAndDrive(3);
+        const next = await merchant.withdraw();
+        await merchant.mineAndDrive(3);
+        expect(await merchant.state(next.id)).toBe("confirmed");
+      }
+      await checkCoinPayouts(merchant);
+    },
+  );
 
   it("an input beside the pinned one that is lost is left out of the next attempt", async () => {
     quiet("warn", "error");

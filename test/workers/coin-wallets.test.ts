@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EstimateView, Page, ReconciliationView, WalletView } from "../../src/core/views.ts";
 import { chain, NETWORK, node, poll, regtest } from "./bitcoin-line.ts";
 import { checkCoinPayouts, expectStrangers, receivedBy } from "./coin-checks.ts";
-import { BTC, CoinMerchant, newBitcoinAddress, nodes, startCoins } from "./coin-line.ts";
+import { BTC, CoinMerchant, newBitcoinAddress, nodes, startCoins, WINDOW } from "./coin-line.ts";
 import { DB, quiet, time } from "./line.ts";
 import { statusAndCode } from "./payout-line.ts";
 
@@ -51,6 +51,31 @@ describe("a wallet", () => {
     vi.mocked((Object.getPrototypeOf(DB) as D1Database).batch).mockRestore();
     const again = await merchant.get<Page<WalletView>>("/v1/wallets");
     expect(again.data.map(({ network }) => network)).toContain(NETWORK);
+  });
+
+  it("is not named to be topped up before its address is watched", async () => {
+    quiet("warn");
+    const merchant = await CoinMerchant.signUp();
+    vi.spyOn(Object.getPrototypeOf(DB) as D1Database, "batch").mockRejectedValue(new Error("Network connection lost."));
+    const body = { network: NETWORK, asset: "BTC", amount: "1", destination: newBitcoinAddress(), account: "default" };
+    const answer = await merchant.call("POST", "/v1/withdrawals/estimate", { body });
+    const { warning } = (await answer.json()) as EstimateView;
+    expect(warning).toMatch(/topped up/);
+    expect(warning).not.toContain("bcrt1");
+  });
+
+  it("stays watched when an address for deposits that it once was is given back late", async () => {
+    const merchant = await CoinMerchant.start();
+    const { id } = await merchant.watch(newBitcoinAddress());
+    await merchant.call("DELETE", `/v1/addresses/${id}`);
+    await merchant.rows(`UPDATE addresses SET address = '${merchant.wallet}', release_pending = 1 WHERE id = '${id}'`);
+    await merchant.withdraw();
+    await merchant.drive(1, 60_000);
+    expect(await merchant.rows("SELECT 1 FROM addresses WHERE release_pending = 1")).toEqual([]);
+    await merchant.mineAndPoll(WINDOW + 2);
+    chain.pay(merchant.wallet, 3n * BTC);
+    await merchant.mineAndPoll(2);
+    expect(await merchant.rows(`SELECT 1 FROM coins WHERE amount_units = '${3n * BTC}'`)).toHaveLength(1);
   });
 
   it("holds what is deep enough, until a block spends it", async () => {

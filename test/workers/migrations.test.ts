@@ -68,7 +68,14 @@ it("D1 of the first version is brought up to date with its rows", async () => {
   expect(await dump(run, before)).toEqual(before);
   expect({ tables: await tablesOf(run), indexes: await indexesOf(run) }).toEqual(upToDate);
   const added = upToDate.tables.filter((table) => !first.includes(table));
-  expect(added).toEqual(["tenant_work", "wallet_nonces", "withdrawal_keys", "xpub_indexes"]);
+  expect(added).toEqual([
+    "spend_members",
+    "spent_outputs",
+    "tenant_work",
+    "wallet_nonces",
+    "withdrawal_keys",
+    "xpub_indexes",
+  ]);
   for (const table of added) expect(await run(`SELECT * FROM "${table}"`)).toEqual([]);
   // Once more changes nothing.
   await applyD1Migrations(DB, TEST_MIGRATIONS);
@@ -86,10 +93,16 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
     tenantMigrations as Migrations,
     [
       "attempts",
+      "coins",
       "counters",
       "reconciliations",
       "signers",
       "slots",
+      "spend_attempts",
+      "spend_inputs",
+      "spend_members",
+      "spends",
+      "wallet_addresses",
       "wallets",
       "withdrawal_transitions",
       "withdrawals",

@@ -208,6 +208,25 @@ describe("what a reading proves", () => {
     expect(await standing()).toEqual(["1 dropped", "2 pending"]);
   });
 
+  it("B69 one too large to be looked at whole says by its list what is gone", async () => {
+    const [first, second] = [await waits(1n), pay(address, 2n)];
+    const others = Array.from({ length: 3 }, () => pay(newAddress(), 9n));
+    // The second one waits, and was not looked at any more after a restart.
+    Object.assign(pool, { txs: [first, second], isWhole: false, listed: [first, second, ...others] });
+    await poll();
+    Object.assign(pool, { txs: [first] });
+    await poll(2);
+    expect(await standing()).toEqual(["1 pending", "2 pending"]);
+    // Another transaction takes the first one's place.
+    Object.assign(pool, { txs: [], listed: [second, ...others] });
+    await poll();
+    expect(await standing()).toEqual(["1 dropped", "2 pending"]);
+    Object.assign(pool, { txs: [], listed: others });
+    await poll();
+    expect(await standing()).toEqual(["1 dropped", "2 dropped"]);
+    expect((await counters()).pool_transfers_gone).toBe(2);
+  });
+
   it("one that fails takes nothing away", async () => {
     await waits();
     Object.assign(pool, { txs: [], down: true });
@@ -310,6 +329,17 @@ describe("two providers", () => {
     pool.txs = [];
     await poll();
     expect(await standing()).toEqual(["1 dropped", "2 pending"]);
+  });
+
+  it("what one's whole reading lacks and another one's list names is not gone", async () => {
+    const tx = await waits(1n);
+    pool.txs = [];
+    Object.assign(other, { isWhole: false, listed: [tx] });
+    await poll(2);
+    expect(await standing()).toEqual(["1 pending"]);
+    other.listed = [];
+    await poll();
+    expect(await standing()).toEqual(["1 dropped"]);
   });
 
   it("the next one is asked when the first does not answer", async () => {

@@ -8,6 +8,8 @@ import type { ModelNode, Tx } from "../support/model-chain.ts";
 export class Pool {
   txs: Tx[] = [];
   isWhole = true;
+  /** Its list of all that waits, looked at or not; null: it gives none, unless it is whole. */
+  listed: readonly Tx[] | null = null;
   down = false;
   /** What it gives as its head; undefined: that of its chain. */
   head: string | null | undefined;
@@ -22,7 +24,9 @@ export class Pool {
     const head = this.head === undefined ? chain.at(chain.head - lag)?.hash : this.head;
     const theirs = watched(new Set(this.txs.map((tx) => tx.to)));
     const transfers = this.txs.filter((tx) => theirs.has(tx.to)).map(waiting);
-    return { head: head ?? null, transfers, isWhole: this.isWhole };
+    const listed = this.listed ?? (this.isWhole ? this.txs : null);
+    const txIds = listed === null ? null : new Set(listed.map(({ hash }) => hash));
+    return { head: head ?? null, transfers, isWhole: this.isWhole, txIds };
   }
 }
 

@@ -249,6 +249,7 @@ describe("a report", () => {
       used_nonces: 2,
       open_withdrawals: 2,
       open_nonces: 1,
+      open_spends: 0,
     });
     expect(found.counters).toEqual({ withdrawal_key_replays: 4, unresolved_withdrawals: 0, mismatches: 0 });
     expect(await line.merchant.get("/v1/reconciliation")).toEqual(found);

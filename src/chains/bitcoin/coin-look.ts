@@ -52,7 +52,13 @@ async function lookOnce(rpc: RpcClient, search: SpendSearch, question: CoinQuest
     ...unspent.map(({ ref }) => [coinText(ref), null] as const),
     ...found,
   ]);
-  return { head: head.height, headHash: head.hash, spenders, blocks };
+  const searched: CoinLook["searched"] = new Map(
+    question.pins.flatMap((pin) => {
+      const height = search.searchedTo(pin);
+      return height === null ? [] : [[coinText(pin.ref), height] as const];
+    }),
+  );
+  return { head: head.height, headHash: head.hash, spenders, searched, blocks };
 }
 
 /** Which of the pins are there to be spent in the chain, whatever the pool says; null: the head moved. */

@@ -1,8 +1,10 @@
 /**
  * Hashes and headers of consecutive heights. A height's hash is a node's word; the header behind it proves the hash,
- * and each header names its parent. Lists end before the first height that the node does not have.
+ * each header names its parent, and the hash itself proves what the block cost. Lists end before the first height that
+ * the node does not have.
  */
 
+import type { LeastWork } from "../../core/network.ts";
 import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
 import type { RpcClient } from "../rpc/client.ts";
@@ -10,8 +12,14 @@ import { isUnknownBlock } from "../rpc/rpc-failure.ts";
 import { faultOf, parseHash } from "./answers.ts";
 import { type BlockHeader, readRawHeader } from "./block.ts";
 
+export interface HeaderAccess {
+  readonly rpc: RpcClient;
+  readonly leastWork?: LeastWork | undefined;
+}
+
 /** Ascending, linked; shorter when the node does not have them all. @throws ChainFault, MalformedAnswer */
-export async function readHeaders(rpc: RpcClient, from: number, to: number, cut: Cut): Promise<BlockRef[]> {
+export async function readHeaders(access: HeaderAccess, from: number, to: number, cut: Cut): Promise<BlockRef[]> {
+  const { rpc } = access;
   const hashes = await blockHashes(rpc, from, to, cut);
   const { answers } = await rpc.batch(hashes.map((hash) => ({ method: "getblockheader", params: [hash, false] })));
   const refs: BlockRef[] = [];
@@ -22,7 +30,7 @@ export async function readHeaders(rpc: RpcClient, from: number, to: number, cut:
       cut.at("not_known", height, `${rpc.name} does not have the header of block ${height}`);
       break;
     }
-    const ref = linkedRef(rpc, readRawHeader(answer.result), { height, hash: hashes[i] ?? "" }, refs.at(-1), cut);
+    const ref = linkedRef(access, readRawHeader(answer.result), { height, hash: hashes[i] ?? "" }, refs.at(-1), cut);
     if (ref === null) break;
     refs.push(ref);
   }
@@ -46,9 +54,12 @@ export async function blockHashes(rpc: RpcClient, from: number, to: number, cut:
   return hashes;
 }
 
-/** The header as a link of the chain; null, and a cut there, when it is not the one asked for or does not go on from `parent`. */
+/**
+ * The header as a link of the chain; null, and a cut there, when it is not the one asked for, does not go on from
+ * `parent`, or cost too little.
+ */
 export function linkedRef(
-  rpc: RpcClient,
+  { rpc, leastWork }: HeaderAccess,
   { hash, parentHash, timestamp }: BlockHeader,
   asked: { readonly height: number; readonly hash: string },
   parent: BlockRef | undefined,
@@ -64,5 +75,14 @@ export function linkedRef(
     cut.at("inconsistent", height, detail);
     return null;
   }
+  if (costsTooLittle(leastWork, height, hash)) {
+    cut.at("inconsistent", height, `${rpc.name}: block ${height} has the hash ${hash}, which took too little work`);
+    return null;
+  }
   return { height, hash, parentHash, timestamp };
+}
+
+/** Digits of one length and case: their order is that of the numbers. */
+export function costsTooLittle(least: LeastWork | undefined, height: number, hash: string): boolean {
+  return least !== undefined && height >= least.fromHeight && hash > least.highestHash;
 }

@@ -23,11 +23,11 @@ import { MalformedAnswer, parseObject } from "../rpc/malformed.ts";
 import { Span } from "../span.ts";
 import { faultOf, parseHash, parseHeight } from "./answers.ts";
 import { readRawHeader } from "./block.ts";
-import { readHeaders } from "./headers.ts";
+import { costsTooLittle, readHeaders } from "./headers.ts";
 import { Pool } from "./pool.ts";
 import { type BlockAccess, READING_BOUNDS, readBlocks } from "./read-blocks.ts";
 
-export type WatchedNetwork = Pick<BitcoinNetwork, "addresses" | "pool">;
+export type WatchedNetwork = Pick<BitcoinNetwork, "addresses" | "leastWork" | "pool">;
 
 /**
  * A block of 4 MB, the largest there may be, is 8 MB of hex; the ids of 250,000 waiting transactions are 16 MB. An
@@ -54,7 +54,8 @@ export class BitcoinNode implements ChainNode {
     this.#rpc = new RpcClient({ maxBodyBytes: MAX_ANSWER_BYTES, ...provider });
     this.name = this.#rpc.name;
     const span = new Span(BLOCK_SPAN);
-    this.#blocks = { rpc: this.#rpc, form: network.addresses, span, now, bounds: READING_BOUNDS };
+    const { addresses: form, leastWork } = network;
+    this.#blocks = { rpc: this.#rpc, form, leastWork, span, now, bounds: READING_BOUNDS };
     const pool = network.pool ? new Pool(this.#rpc, network.addresses) : null;
     this.pool = pool === null ? undefined : (interest) => this.#guarded(() => pool.read(interest));
   }
@@ -72,13 +73,15 @@ export class BitcoinNode implements ChainNode {
       const asked = parseHash(info.bestblockhash, "head's hash");
       const { hash, parentHash, timestamp } = readRawHeader(await this.#ask("getblockheader", [asked, false]));
       if (hash !== asked) throw new MalformedAnswer("head's header", `the header of ${asked}`, hash);
+      if (costsTooLittle(this.#blocks.leastWork, height, hash))
+        throw new MalformedAnswer("head's hash", `a hash that took some work, at height ${height}`, hash);
       return { head: { height, hash, parentHash, timestamp }, finalized: null };
     });
   }
 
   headers(from: number, to: number): Promise<readonly BlockRef[]> {
     assertRange(from, to, MAX_BLOCKS_PER_RANGE);
-    return this.#guarded(() => readHeaders(this.#rpc, from, to, new Cut()));
+    return this.#guarded(() => readHeaders(this.#blocks, from, to, new Cut()));
   }
 
   readBlocks(from: number, to: number, interest: Interest): Promise<Reading> {

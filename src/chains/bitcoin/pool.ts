@@ -60,20 +60,20 @@ export class Pool {
   /** @throws ChainFault, MalformedAnswer */
   async read(interest: Interest): Promise<PoolReading> {
     const { head, isLoaded, txIds } = await this.#look();
-    this.#forget(new Set(txIds));
-    const fresh = txIds.filter((txId) => !this.#known.has(txId));
+    this.#forget(txIds);
+    const fresh = [...txIds].filter((txId) => !this.#known.has(txId));
     const left = Math.max(0, this.#bounds.remembered - this.#known.size);
     const wanted = fresh.slice(0, Math.min(this.#bounds.fetched, left));
     const fetched = await this.#learn(wanted);
     const after = await this.#rpc.call("getbestblockhash", []);
     const transfers = this.#transfers(interest);
     if (parseHash(this.#result(after, "best block's hash"), "best block's hash") !== head) {
-      return { head: null, transfers: [], isWhole: false };
+      return { head: null, transfers: [], isWhole: false, txIds: null };
     }
-    return { head, transfers, isWhole: isLoaded && fetched === fresh.length };
+    return { head, transfers, isWhole: isLoaded && fetched === fresh.length, txIds: isLoaded ? txIds : null };
   }
 
-  async #look(): Promise<{ head: string; isLoaded: boolean; txIds: string[] }> {
+  async #look(): Promise<{ head: string; isLoaded: boolean; txIds: ReadonlySet<string> }> {
     const { answers } = await this.#rpc.together([
       { method: "getbestblockhash", params: [] },
       { method: "getmempoolinfo", params: [] },
@@ -86,7 +86,9 @@ export class Pool {
       head: parseHash(this.#result(head, "best block's hash"), "best block's hash"),
       // After its start a node still reads the pool of its last run; old versions do not tell.
       isLoaded: parseObject(this.#result(info, "pool's state"), "pool's state").loaded !== false,
-      txIds: parseList(this.#result(list, "pool"), "pool").map((txId) => parseHash(txId, "transaction id in the pool")),
+      txIds: new Set(
+        parseList(this.#result(list, "pool"), "pool").map((txId) => parseHash(txId, "transaction id in the pool")),
+      ),
     };
   }
 

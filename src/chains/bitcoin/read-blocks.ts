@@ -14,10 +14,9 @@ import { isUnknownBlock } from "../rpc/rpc-failure.ts";
 import type { Span } from "../span.ts";
 import { faultOf } from "./answers.ts";
 import { type BitcoinBlock, readRawBlock, statedHeight } from "./block.ts";
-import { blockHashes, linkedRef, readHeaders } from "./headers.ts";
+import { blockHashes, type HeaderAccess, linkedRef, readHeaders } from "./headers.ts";
 
-export interface BlockAccess {
-  readonly rpc: RpcClient;
+export interface BlockAccess extends HeaderAccess {
   readonly form: BitcoinAddressForm;
   /** Blocks in one request. */
   readonly span: Span;
@@ -45,7 +44,7 @@ const COINBASE_DEPTH = 101;
 /** @throws ChainFault */
 export async function readBlocks(access: BlockAccess, from: number, to: number, interest: Interest): Promise<Reading> {
   const cut = new Cut();
-  if (!interest.native) return readingOf(await readHeaders(access.rpc, from, to, cut), [], cut);
+  if (!interest.native) return readingOf(await readHeaders(access, from, to, cut), [], cut);
   const refs: BlockRef[] = [];
   const paid: Transfer[] = [];
   const startedAt = access.now();
@@ -87,7 +86,7 @@ async function readPiece(access: BlockAccess, from: number, to: number, found: F
     }
     const block = readOrCut(rpc, answer.result, height, cut);
     if (block === null) break;
-    const ref = linkedRef(rpc, block.header, { height, hash: hashes[i] ?? "" }, refs.at(-1), cut);
+    const ref = linkedRef(access, block.header, { height, hash: hashes[i] ?? "" }, refs.at(-1), cut);
     if (ref === null) break;
     refs.push(ref);
     for (const transfer of paymentsIn(block, ref, form)) paid.push(transfer);

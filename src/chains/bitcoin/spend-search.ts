@@ -80,6 +80,11 @@ export class SpendSearch {
     return found;
   }
 
+  /** Up to where this look found that nothing spends the pin; null: it does not know of any height. */
+  searchedTo(pin: CoinPin): number | null {
+    return this.#trailOf(pin).upTo?.height ?? null;
+  }
+
   /** What stands on blocks that are no longer on the chain is searched again. */
   async #dropStale(searched: readonly Searched[], { head, hashesAt }: ChainView): Promise<void> {
     const places = searched.flatMap(({ trail: { upTo, spender } }) => {

@@ -144,8 +144,9 @@ async function readStep(
     countUp(s.db, `readings_${reading.stopped?.reason ?? "empty"}`, 1);
     return "doubtful";
   }
-  // A node that lacks what lies far below its own head has two backends: how far it can be read is no depth.
-  const isFinal = isFar && reading.stopped?.reason !== "not_known";
+  // A node that lacks what lies far below its own head, or contradicts itself there, has two backends: how far it can be
+  // read is no depth.
+  const isFinal = isFar && reading.stopped === null;
   const extended = extend(s, reading, tip.finalized, isFinal ? safe : -1);
   switch (extended.kind) {
     case "extended":

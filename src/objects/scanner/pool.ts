@@ -3,7 +3,8 @@
  * as pending, and is credited by no rule. Invariant: a key that is in a block kept here never waits as well.
  *
  * A reading counts only if its head is our own tip, so that both speak of the same chain. What is missing from a
- * whole reading is gone unless another provider still has it; a reading that is not whole, or fails, takes nothing away.
+ * whole reading, or from the list of all that waits, is gone unless another provider still has it; a reading that has
+ * neither, or fails, takes nothing away.
  */
 
 import { type BlockRef, ChainFault, type ChainNode, type PoolReading, type PoolTransfer } from "../../chains/port.ts";
@@ -28,8 +29,8 @@ export const MAX_UNMINED = 10_000;
 interface PoolView {
   /** Everything that any reading has, by key. */
   readonly waiting: ReadonlyMap<string, PoolTransfer>;
-  /** Whether what is missing here is gone. */
-  readonly isWhole: boolean;
+  /** Whether what is not among these waits no longer. */
+  readonly isGone: (key: TransferKey) => boolean;
 }
 
 /**
@@ -40,20 +41,36 @@ export async function readPool(s: ScannerContext, nodes: readonly ChainNode[]): 
   const tip = tipHash(s);
   if (tip === null) return false;
   // Nobody reads the pool any more, so nobody would say how it ends for what was told of it.
-  if (!s.network.pool) return hasUnmined(s.db) && commitPool(s, tip, { waiting: new Map(), isWhole: true });
+  if (!s.network.pool) return hasUnmined(s.db) && commitPool(s, tip, { waiting: new Map(), isGone: () => true });
 
   const waiting = new Map<string, PoolTransfer>();
-  let isWhole = false;
+  const readings: PoolReading[] = [];
   for (const node of nodes) {
-    if (isWhole && unminedTransfers(s.db).every((transfer) => waiting.has(keyText(transfer)))) break;
+    if (
+      readings.some(({ isWhole }) => isWhole) &&
+      unminedTransfers(s.db).every((transfer) => waiting.has(keyText(transfer)))
+    )
+      break;
     const reading = await ask(s, node);
     if (reading === null || reading.head !== tip) continue;
     for (const transfer of reading.transfers) {
       if (!waiting.has(keyText(transfer))) waiting.set(keyText(transfer), transfer);
     }
-    isWhole ||= reading.isWhole;
+    readings.push(reading);
   }
-  return commitPool(s, tip, { waiting, isWhole });
+  const isGone = ({ txId }: TransferKey) =>
+    readings.some((reading) => lacks(reading, txId)) && !readings.some((reading) => mayHave(reading, txId));
+  return commitPool(s, tip, { waiting, isGone });
+}
+
+/** Whether a transaction that pays nobody in this reading does not wait there. */
+function lacks({ isWhole, txIds }: PoolReading, txId: string): boolean {
+  return isWhole || (txIds !== null && !txIds.has(txId));
+}
+
+/** Whether it waits there and was not looked at yet. */
+function mayHave({ isWhole, txIds }: PoolReading, txId: string): boolean {
+  return !isWhole && txIds !== null && txIds.has(txId);
 }
 
 async function ask(s: ScannerContext, node: ChainNode): Promise<PoolReading | null> {
@@ -68,11 +85,11 @@ async function ask(s: ScannerContext, node: ChainNode): Promise<PoolReading | nu
 }
 
 /** Commits the difference, if there is one. A pool in which nothing happened writes no row. */
-function commitPool(s: ScannerContext, tip: string, { waiting, isWhole }: PoolView): boolean {
+function commitPool(s: ScannerContext, tip: string, { waiting, isGone }: PoolView): boolean {
   const state = stateOf(s);
   if (tipHash(s) !== tip || state.status === "halted" || state.scannedTo === null) return false;
   const held = unminedTransfers(s.db);
-  const gone = isWhole ? held.filter((transfer) => !waiting.has(keyText(transfer))) : [];
+  const gone = held.filter((transfer) => !waiting.has(keyText(transfer)) && isGone(transfer));
   const fresh = newcomers(s, waiting, held, state.scannedTo + 1, MAX_UNMINED - held.length + gone.length);
   if (fresh.length === 0 && gone.length === 0) return false;
 

@@ -150,8 +150,11 @@ export async function releaseDeleted(c: TenantContext, tenantId: string): Promis
 async function giveBack(c: TenantContext, tenantId: string, { network, address }: Place): Promise<void> {
   const rows = releasesOf(c.db, network, address);
   if (rows.length === 0) return;
-  await scannerOf(c.env, network).unwatch(tenantId, address);
-  await releaseAddress(c.env.DB, { network, address, tenantId });
+  // A hot wallet has it meanwhile: watch and claim are the wallet's now.
+  if (walletAddressRow(c.db, network, address) === undefined) {
+    await scannerOf(c.env, network).unwatch(tenantId, address);
+    await releaseAddress(c.env.DB, { network, address, tenantId });
+  }
   for (const row of rows) markReleased(c.db, row.id);
 }
 

@@ -71,6 +71,25 @@ export async function releaseWithdrawalKey(
   );
 }
 
+/**
+ * What was claimed to pay a withdrawal with, by whichever copy of its object, in words; null: nothing. Whoever gives
+ * funds back because nothing was signed asks here first: an older copy does not remember.
+ * @throws StoreFault
+ */
+export async function claimedFor(db: D1Database, withdrawalId: string): Promise<string | null> {
+  const row = await withDeadline("read a withdrawal's claims", () =>
+    db
+      .prepare(
+        `SELECT (SELECT max(nonce) FROM wallet_nonces WHERE subject = ?1) AS nonce,
+           (SELECT pin FROM spend_members WHERE withdrawal_id = ?1) AS pin`,
+      )
+      .bind(withdrawalId)
+      .first<{ nonce: number | null; pin: string | null }>(),
+  );
+  if (row === null) throw new StoreFault("read a withdrawal's claims: D1 gave an incomplete answer");
+  return row.nonce === null ? row.pin && `coin ${row.pin}` : `nonce ${row.nonce}`;
+}
+
 export interface NonceClaim {
   readonly network: string;
   readonly sender: string;

@@ -538,7 +538,7 @@ export const spendInputs = sqliteTable(
     address: text("address").notNull(),
     path: text("path").notNull(),
     amountUnits: text("amount_units").notNull(),
-    /** The block it is in; no spender stands below. */
+    /** No spender stands below: the block it is in, or one that it was still there in. */
     height: integer("height").notNull(),
     /** 1 once D1 says that it is this spend's. */
     claimed: integer("claimed").notNull(),

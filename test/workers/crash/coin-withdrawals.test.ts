@@ -36,6 +36,11 @@ describe.each([
     prepare: () => payouts.replace(),
     steps: ["sign", "Tenant commit store", "rpc sendrawtransaction", "Tenant commit follow"],
   },
+  {
+    name: "with a further coin that it does not need in the end",
+    prepare: () => payouts.extend(),
+    steps: ["Tenant commit extend", "d1 claim spend", "sign", "d1 release outputs", "Tenant commit releaseFreed"],
+  },
 ])("a withdrawal of coins, $name", ({ name, prepare, steps }) => {
   it.each(WAYS)("%s", { timeout: MANY_CRASHES_MS }, async (way) => {
     await hitAll(`a withdrawal of coins, ${name}`, prepare, way, steps);

@@ -51,7 +51,7 @@ export class CoinPayouts {
     };
   };
 
-  /** One that is replaced by one with a further input, which it does not need in the end. */
+  /** One that is replaced. */
   replace = async (): Promise<Run> => {
     const destination = newBitcoinAddress();
     await this.#restAndForget();
@@ -59,13 +59,34 @@ export class CoinPayouts {
     await this.#until(async () => (await this.#state(id)) === "confirmation_tracking", false);
     return {
       act: async () => {
-        await insist(() =>
-          this.merchant.call("POST", `/v1/withdrawals/${id}/speed-up`, {
-            headers: { "Idempotency-Key": `hurry-${id}` },
-          }),
-        );
+        await insist(() => this.#hurry(id));
         await this.#until(async () => (await this.#attempts(id)) > 1, false);
         await this.#untilFinal(id);
+      },
+      check: () => this.#checkPaid(id, destination, true),
+    };
+  };
+
+  /** One whose change does not cover the dearer fee: a further coin is added, and given back since the first is mined. */
+  extend = async (): Promise<Run> => {
+    const destination = newBitcoinAddress();
+    chain.pay(this.merchant.wallet, 102_000n);
+    await this.#restAndForget();
+    node.facts.estimate = 5_000n;
+    const id = await this.#ask(destination, `coin-crash-${++runs}`);
+    await this.#until(async () => (await this.#state(id)) === "confirmation_tracking", false);
+    const first = await this.merchant.last();
+    if (first.inputs.length !== 1 || first.outputs.length > 2) throw new Error("expected one small coin to be spent");
+    return {
+      act: async () => {
+        node.facts.estimate = 60_000n;
+        await insist(() => this.#hurry(id));
+        await this.#until(async () => (await this.#attempts(id)) > 1, false);
+        chain.mine(1, { include: [first] });
+        await this.#untilFinal(id);
+        await this.#until(
+          async () => (await this.merchant.rows("SELECT 1 AS n FROM spend_inputs WHERE status = 'freed'")).length === 0,
+        );
       },
       check: () => this.#checkPaid(id, destination, true),
     };
@@ -85,6 +106,12 @@ export class CoinPayouts {
     }
     await poll(1);
     await runInDurableObject(merchant.stub, (_, { storage }) => storage.deleteAlarm());
+  }
+
+  #hurry(id: string): Promise<Response> {
+    return this.merchant.call("POST", `/v1/withdrawals/${id}/speed-up`, {
+      headers: { "Idempotency-Key": `hurry-${id}` },
+    });
   }
 
   async #ask(destination: string, key: string): Promise<string> {

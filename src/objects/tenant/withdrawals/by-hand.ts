@@ -7,6 +7,7 @@
 import { type Refusal, refuse } from "../../../core/refusal.ts";
 import type { WithdrawalView } from "../../../core/views.ts";
 import type { WithdrawalState } from "../../../core/withdrawal.ts";
+import { claimedFor } from "../../../store/d1/withdrawals.ts";
 import { bindKey, originOfKey, useOfKey } from "../../../store/tenant/key-store.ts";
 import { type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import type { Idempotency } from "../../api.ts";
@@ -50,11 +51,12 @@ function decide(
   return after === undefined ? notFound("withdrawal") : { ok: true, value: toWithdrawalView(c, after) };
 }
 
-export function cancelWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
+export async function cancelWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
+  const claimed = await claimedElsewhere(c, id);
   const cancel = (row: WithdrawalRow) => {
-    const isUnsent = row.nonce === null && (row.state === "funds_reserved" || row.state === "pending_approval");
-    if (!isUnsent)
+    if (!isUntouched(row))
       return illegal(row, `It can be cancelled only before ${lineOf(c, row.network).means} assigned to it.`);
+    if (claimed !== null) return illegal(row, claimed);
     return moves(row, { to: "cancelled", reason: "cancelled_by_merchant", changes: { waitingFor: null } });
   };
   return decide(c, tenantId, id, idempotency, cancel, "cancelled");
@@ -78,7 +80,21 @@ export function approveWithdrawal(
   });
 }
 
-export function rejectWithdrawal(
+/** Nothing is assigned to it yet, as far as these rows know. */
+function isUntouched({ nonce, state }: WithdrawalRow): boolean {
+  return nonce === null && (state === "funds_reserved" || state === "pending_approval");
+}
+
+/** Why what looks untouched may have been paid all the same: rows restored from an older copy do not know. Null: it was not. */
+async function claimedElsewhere(c: TenantContext, id: string): Promise<string | null> {
+  const row = withdrawalById(c.db, id);
+  if (row === undefined || !isUntouched(row)) return null;
+  const claimed = await claimedFor(c.env.DB, id);
+  if (claimed === null) return null;
+  return `It was given ${claimed} by a copy of this tenant that is no longer there, and may have been paid.`;
+}
+
+export async function rejectWithdrawal(
   c: TenantContext,
   tenantId: string,
   id: string,
@@ -86,8 +102,10 @@ export function rejectWithdrawal(
   why: string | null,
   idempotency: Idempotency,
 ) {
+  const claimed = await claimedElsewhere(c, id);
   const reject = (row: WithdrawalRow) => {
     if (row.state !== "pending_approval") return illegal(row, "Nothing waits for an approval.");
+    if (claimed !== null) return illegal(row, claimed);
     const evidence = why === null ? `rejected with ${keyId}` : `rejected with ${keyId}: ${why}`;
     return moves(row, { to: "rejected", reason: "rejected", evidence, changes: { waitingFor: null } });
   };

@@ -8,12 +8,13 @@ import { scriptOfAddress } from "../../../../core/bitcoin-address.ts";
 import { type Coin, coinText } from "../../../../core/coins.ts";
 import { type CoinRow, freeCoins } from "../../../../store/tenant/coin-store.ts";
 import { type CoinPayer, deepOf, unspentOf } from "./payer.ts";
+import { searchStart } from "./search-start.ts";
 
 /** Asked about in one round: the largest. */
 const MAX_ASKED = 300;
 
-/** With the block it is in. */
 export interface OwnCoin extends Coin {
+  /** No spender stands below. */
   readonly height: number;
 }
 
@@ -25,11 +26,12 @@ export async function choosable(payer: CoinPayer): Promise<OwnCoin[]> {
   const asked = coins.slice(0, MAX_ASKED);
   if (asked.length === 0) return [];
   const unspent = await unspentOf(payer, asked);
-  return asked.filter((coin) => {
+  return asked.flatMap((coin) => {
     const said = unspent.get(coinText(coin));
-    if (said === undefined || said === null || said.amountUnits !== coin.amountUnits) return false;
-    if (said.script !== scriptOfAddress(payer.network.addresses, coin.address)) return false;
-    return said.depth >= Math.max(deepOf(payer.network), coin.leastDepth);
+    if (said === undefined || said === null || said.amountUnits !== coin.amountUnits) return [];
+    if (said.script !== scriptOfAddress(payer.network.addresses, coin.address)) return [];
+    if (said.depth < Math.max(deepOf(payer.network), coin.leastDepth)) return [];
+    return [{ ...coin, height: searchStart(coin.height, coin.height + said.depth - 1) }];
   });
 }
 

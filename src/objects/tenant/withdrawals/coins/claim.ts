@@ -126,12 +126,13 @@ function adopt(payer: CoinPayer, commit: WithdrawalCommit, pin: string, { inputs
   const [pinTxId = "", vout] = pin.split(":");
   const spend =
     spendOfPin(c.db, network.id, { txId: pinTxId, vout: Number(vout) }) ?? begin(payer, pinTxId, Number(vout));
-  if (spend.status === "open") {
-    for (const input of inputs) {
-      const row = coinAt(c.db, { network: network.id, ...input });
-      const isFree = inputAt(c.db, { network: network.id, ...input }) === undefined;
-      if (row !== undefined && isFree) lockInput(payer, spend.number, toCoin(row), 1);
-    }
+  for (const input of inputs) {
+    const key = { network: network.id, ...input };
+    const row = coinAt(c.db, key);
+    if (row === undefined || inputAt(c.db, key) !== undefined) continue;
+    lockInput(payer, spend.number, toCoin(row), 1);
+    // That copy added it, and the final transaction does without: D1 has still to give it back.
+    if (spend.status === "final") changeInput(c.db, key, { status: "freed" });
   }
   let place = membersOf(c.db, spend).length;
   for (const id of members) {

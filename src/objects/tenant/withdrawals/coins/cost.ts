@@ -6,6 +6,7 @@ import { firstDemand, perSize } from "../../../../core/fee-rate.ts";
 import { freeCoins } from "../../../../store/tenant/coin-store.ts";
 import type { WithdrawalIntent } from "../intent.ts";
 import type { Cost } from "../payout-line.ts";
+import { isWatched } from "./addresses.ts";
 import { toCoin } from "./choosable.ts";
 import { type CoinPayer, limitsOf, quoteOf } from "./payer.ts";
 
@@ -27,11 +28,16 @@ export async function costOf(payer: CoinPayer, { destination, amountUnits }: Wit
     ? null
     : selection.reason === "dust"
       ? `Less than ${selection.leastUnits} satoshi is relayed by no node.`
-      : `The hot wallet ${payer.sender} cannot cover it and its fee: it must be topped up.`;
+      : `The hot wallet${nameOf(payer)} cannot cover it and its fee: it must be topped up.`;
   const dear = price.ok ? null : "Fees are above the network's cap now.";
   return {
     now: selection.ok ? selection.plan.feeUnits : perSize(demand.ratePerKvb, vsize),
     most: perSize(price.ok ? limits.maxPerKvb : demand.ratePerKvb, vsize),
     warning: short ?? dear,
   };
+}
+
+/** Nobody is told where to top it up before what is paid there would be seen. */
+function nameOf({ c, network, sender }: CoinPayer): string {
+  return isWatched(c, network.id, sender) ? ` ${sender}` : "";
 }

@@ -18,7 +18,9 @@ import {
   type SpendAttemptRow,
   type SpendRow,
   sendSpendAgain,
+  spendAt,
   spendAttemptsOf,
+  spendsOfTx,
 } from "../../../../store/tenant/spend-store.ts";
 import { count } from "../../../../store/tenant/wallet-store.ts";
 import { changeWithdrawal } from "../../../../store/tenant/withdrawal-store.ts";
@@ -26,6 +28,7 @@ import { WithdrawalCommit } from "../commit.ts";
 import { askPerson, isLate, judgeMined, takeBack } from "../settle.ts";
 import { stopWallet } from "../wallet.ts";
 import { type CoinPayer, deepOf, pinOf, pinText, withdrawalsOf } from "./payer.ts";
+import { followSearch } from "./search-start.ts";
 
 type Mined = Extract<SpendNews, { kind: "mined" }>;
 type Foreign = Extract<SpendNews, { kind: "foreign" }>;
@@ -51,9 +54,10 @@ export function follow(payer: CoinPayer, look: AgreedCoins): number {
           takeForeign(payer, commit, row, news);
           break;
         case "waiting":
-          askAtDeadline(payer, commit, row);
+          if (!takeNeverMade(payer, commit, row, look)) askAtDeadline(payer, commit, row);
       }
     }
+    followSearch(payer, look);
     return commit.written;
   });
 }
@@ -85,8 +89,8 @@ function takeMined(
     let row = found;
     if (isNew) {
       // What does not pay it is neither its transaction nor its fee.
-      const share = shareOf(feeUnits, place, attempt.pays.length).toString();
-      const own = place === -1 ? { feeUnits: null } : { txId, feeUnits: share };
+      const share = () => shareOf(feeUnits, place, attempt.pays.length).toString();
+      const own = place === -1 ? { feeUnits: null } : { txId, feeUnits: share() };
       const changes = { ...own, waitingFor: row.state === "manual_review" ? row.waitingFor : null };
       changeWithdrawal(c.db, row.id, changes);
       row = { ...row, ...changes };
@@ -155,6 +159,28 @@ function takeForeign(payer: CoinPayer, commit: WithdrawalCommit, spend: SpendRow
       askPerson(commit, row, { reason: "input_spent_by_another", evidence });
   }
   if (news.isFinal) close(payer, spend, news);
+}
+
+/**
+ * Its pinned output was the change of an attempt in whose place another one is final: there will never be such an
+ * output, and nothing that was signed to spend it can be mined.
+ */
+function takeNeverMade(payer: CoinPayer, commit: WithdrawalCommit, spend: SpendRow, look: AgreedCoins): boolean {
+  const { c } = payer;
+  if (spend.claimed === 0 || spend.minedTxId !== null || look.spenders.get(pinText(spend)) !== "missing") return false;
+  const makers = spendsOfTx(c.db, spend.pinTxId).flatMap((key) => spendAt(c.db, key) ?? []);
+  const instead = makers.find(
+    ({ status, minedTxId, foreignTxId }) => status === "final" && (minedTxId ?? foreignTxId) !== spend.pinTxId,
+  );
+  if (instead === undefined) return false;
+  // One that was never made itself has nothing in its place.
+  const evidence = `${spend.pinTxId} was replaced by ${instead.minedTxId ?? instead.foreignTxId ?? "nothing"}`;
+  const nothing = { succeeded: false, isPaid: false, isDeep: true, isFinal: true, isNew: false };
+  for (const row of withdrawalsOf(payer, spend))
+    judgeMined(c, commit, row, { ...nothing, evidence, failure: "input_never_made" });
+  changeSpend(c.db, spend, { status: "final" });
+  for (const input of inputsOf(c.db, spend)) changeInput(c.db, input, { status: "freed" });
+  return true;
 }
 
 /** Nothing is released for being late. */

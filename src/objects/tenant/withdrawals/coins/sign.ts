@@ -32,7 +32,7 @@ import { logProvider, stopWallet, walletOf } from "../wallet.ts";
 import { changePath, isWatched } from "./addresses.ts";
 import { lockInput, paymentOf } from "./allocate.ts";
 import { choosable, chosenOf, type OwnCoin, textsOf, toCoin } from "./choosable.ts";
-import { type CoinPayer, limitsOf, pinText, setWaiting } from "./payer.ts";
+import { type CoinPayer, limitsOf, pinText, setWaiting, withdrawalsOf } from "./payer.ts";
 
 /** That pay the same people. Each one offers an eighth more, so the last offers nearly four times what the first did. */
 export const MAX_ATTEMPTS = 12;
@@ -76,7 +76,8 @@ function wantedOf(payer: CoinPayer, spend: SpendRow, look: AgreedCoins): Wanted 
   const rows = payeesOf(payer, spend);
   const attempts = spendAttemptsOf(c.db, spend);
   // A person took what was sent for the payments: it goes on being sent, and nothing is put in its place.
-  if (rows !== null && rows.length > 0 && attempts.length > 0 && !rows.some(({ state }) => isOpen(state))) return null;
+  const isAnyOpen = withdrawalsOf(payer, spend).some(({ state }) => isOpen(state));
+  if (rows !== null && rows.length > 0 && attempts.length > 0 && !isAnyOpen) return null;
   const inputs = usable(payer, spend, look);
   if (rows === null || inputs === null) return null;
   const pays = rows.map(({ id }) => id);
