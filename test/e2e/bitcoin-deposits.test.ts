@@ -228,8 +228,11 @@ describe.skipIf(noBitcoind)("bitcoin deposits", () => {
       await pause(POLLS_MS);
       expect(await storyOf(address)).toEqual(["pending"]);
       if (which !== "the first") await send(here, payment);
+      // A node that has neither payment nor block would have it told as dropped until the block is read.
+      stage.show(here, null);
       await here.mine(2);
       await here.connect(there);
+      stage.show(here, there);
       await told(address, "confirmed");
       await exact();
       expect(await storyOf(address)).toEqual(["pending", "confirmed"]);
@@ -282,11 +285,11 @@ describe.skipIf(noBitcoind)("bitcoin deposits", () => {
     it("a block that its node calls invalid, and valid again: followed only when the other branch is longer", async () => {
       const address = await watch("turned");
       await here.disconnect(there);
+      stage.show(here, null);
       await here.pay(address, "0.6");
       const [old] = await here.mine();
       await here.mine();
       await told(address, "confirmed");
-      stage.show(here, null);
       await here.rpc("invalidateblock", old);
       await pause(POLLS_MS);
       expect(await storyOf(address)).toEqual(["pending", "confirmed"]);
@@ -316,9 +319,11 @@ describe.skipIf(noBitcoind)("bitcoin deposits", () => {
       const address = await watch("disputed");
       await synced();
       await here.disconnect(there);
+      stage.show(here, null);
       await here.pay(address, "0.7");
       await here.mine(2);
       await told(address, "confirmed");
+      stage.show(here, there);
       await pause(POLLS_MS);
       stage.show(null, there);
       await pause(POLLS_MS);
