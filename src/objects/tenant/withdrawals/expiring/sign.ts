@@ -13,6 +13,7 @@ import {
   expiringPaymentOf,
   insertExpiringAttempt,
   insertExpiringPayment,
+  withdrawalsOfExpiringTx,
 } from "../../../../store/tenant/expiring-store.ts";
 import {
   changeWithdrawal,
@@ -128,8 +129,9 @@ function store(
   const payment = expiringPaymentOf(c.db, id);
   const isWanted = payment === undefined ? isFirstWanted(row) : isAnotherWanted(payer, payment);
   const attempts = expiringAttemptsOf(c.db, id);
-  // Made anew within a moment it has the same bytes as before: the next moment gives others.
-  if (!isWanted || attempts.some(({ txId }) => txId === signed.txId)) return UNMADE;
+  // Made within one moment, equal payments have the same bytes, and one of them would stand for both on the chain: the
+  // next moment gives others.
+  if (!isWanted || withdrawalsOfExpiringTx(c.db, signed.txId).length > 0) return UNMADE;
   if (!mayStillBePaid(c, row)) {
     setWaitingOf(c, row, "policy");
     return UNMADE;
