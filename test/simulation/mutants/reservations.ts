@@ -108,8 +108,8 @@ export const reservations: readonly Mutant[] = [
     name: "cancel-after-nonce",
     breaks: ["I6", "I9"],
     file: BY_HAND,
-    find: 'const isUnsent = row.nonce === null && (row.state === "funds_reserved"',
-    replace: 'const isUnsent = row.state === "broadcast_pending" || (row.state === "funds_reserved"',
+    find: "if (!isUntouched(row))\n      return illegal(row, `It can be",
+    replace: 'if (!isUntouched(row) && row.state !== "broadcast_pending")\n      return illegal(row, `It can be',
     also: [
       {
         file: "src/core/withdrawal.ts",
