@@ -1,5 +1,6 @@
 /**
- * Four projects, so that a fast failure is seen first and nothing fights over two cores:
+ * Four projects, so that a fast failure is seen first. Three files at a time of those that wait for workerd, for blocks and
+ * for webhooks: on two cores they leave none idle, and the heavy ones of the others do not fight over them:
  *
  * - `node`: pure code, properties and the house's own rules, on plain Node;
  * - `simulation`: the product in worlds in which everything fails, in processes of its own;
@@ -66,9 +67,10 @@ export default defineConfig({
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
           setupFiles: ["test/workers/setup.ts"],
+          globalSetup: ["test/workers/solana-setup.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           deps: { optimizer: { ssr: { enabled: true, include: LARGE_LIBRARIES } } },
           sequence: { groupOrder: 2 },
         },
@@ -80,7 +82,7 @@ export default defineConfig({
           globalSetup: ["test/support/e2e-setup.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 3 },
         },
       },

@@ -1,15 +1,17 @@
 /**
- * Owns: the running Worker: wrangler's own local server in one process, on the project's own Node. Started
+ * Owns: the running Worker: miniflare, the local server of Cloudflare's own tools, on the project's own Node. Started
  * by start.mjs, which hands over the settings on the channel between them; so no secret is on a command
  * line, in an environment or in a file. When that channel closes, whatever the reason, this process ends
  * and takes the runtime with it.
  *
- * In:  { host, port, persist, bindings, chain }, later "stop".
+ * In:  { host, port, build, persist, bindings, chain }, later "stop".
  * Out: "ready", { log }.
  */
 
-import { unstable_startWorker } from "wrangler";
-import { PROJECT } from "./install.mjs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { OPTIONS_FILE } from "./build.mjs";
 import { endAbandonedChain } from "./local-chain.mjs";
 
 process.once("message", (settings) =>
@@ -19,10 +21,10 @@ process.once("message", (settings) =>
   }),
 );
 
-async function serve({ host, port, persist, bindings, chain }) {
-  let worker = null;
+async function serve({ host, port, build, persist, bindings, chain }) {
+  let server = null;
   async function end() {
-    await worker?.dispose().catch(() => {});
+    await server?.dispose().catch(() => {});
     process.exit(0);
   }
   process.once("message", end);
@@ -32,24 +34,42 @@ async function serve({ host, port, persist, bindings, chain }) {
     await end();
   });
 
-  worker = await unstable_startWorker({
-    config: `${PROJECT}/wrangler.toml`,
-    // An empty file, so that no .dev.vars or .env of the project is read beside the settings given.
-    envFiles: ["/dev/null"],
-    bindings: Object.fromEntries(
-      Object.entries(bindings).map(([name, value]) => [name, { type: "secret_text", value }]),
-    ),
-    dev: {
-      remote: false,
-      // A checkout under a running service must not restart it.
-      watch: false,
-      server: { hostname: host, port },
-      inspector: false,
-      persist,
-      logLevel: "warn",
-      structuredLogsHandler: ({ message }) => process.send?.({ log: message }),
-    },
-  });
-  await worker.ready;
+  server = new Miniflare(
+    convertV4MiniflareOptions({
+      host,
+      port,
+      // Nobody outside this machine is asked or told, and nothing is shown but what the Worker itself offers.
+      cf: false,
+      telemetry: { enabled: false },
+      unsafeLocalExplorer: false,
+      unsafeObservability: false,
+      logRequests: false,
+      log: new Log(LogLevel.WARN),
+      handleStructuredLogs: ({ message }) => process.send?.({ log: message }),
+      // Where wrangler keeps the databases, so that its own commands find the same ones.
+      resourcePersistencePath: join(persist, "v3"),
+      // The scheduled handler is called by hand: nothing else fires it here.
+      unsafeTriggerHandlers: true,
+      workers: [{ name: "sluice", ...optionsIn(build), modulesRoot: build, modules: modulesIn(build), bindings }],
+    }),
+  );
+  await server.ready;
   process.send?.("ready");
+}
+
+function optionsIn(build) {
+  return JSON.parse(readFileSync(join(build, OPTIONS_FILE), "utf8"));
+}
+
+/** The first one is where the Worker begins. */
+function modulesIn(build) {
+  const texts = readdirSync(build).filter((name) => name.endsWith(".sql"));
+  return [
+    { type: "ESModule", path: join(build, "index.js"), contents: readFileSync(join(build, "index.js"), "utf8") },
+    ...texts.map((name) => ({
+      type: "Text",
+      path: join(build, name),
+      contents: readFileSync(join(build, name), "utf8"),
+    })),
+  ];
 }

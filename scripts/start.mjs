@@ -8,6 +8,7 @@
 
 import { join, resolve } from "node:path";
 import { askedToEnd } from "./asked-to-end.mjs";
+import { builtWorker } from "./build.mjs";
 import { endLeftovers, firstRootKey, openDataFolder, secretOf } from "./data-folder.mjs";
 import { ensureInstalled, PROJECT, Stop } from "./install.mjs";
 import { startLocalChain } from "./local-chain.mjs";
@@ -65,10 +66,11 @@ async function run(signal, atEnd) {
   const chain =
     given.RPC_LOCAL === undefined ? await startLocalChain(folder, { ...given, ...folder.environment }) : null;
   if (chain !== null) atEnd(chain.stop);
-  await applyMigrations(folder, signal);
+  const [build] = await Promise.all([builtWorker(signal), applyMigrations(folder, signal)]);
   const worker = startWorker(folder, {
     host,
     port,
+    build,
     bindings: bindingsOf(given, folder, chain),
     chain: chain?.running ?? null,
   });

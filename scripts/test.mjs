@@ -2,15 +2,17 @@
  * Owns: `npm test`. Installs what is missing, then runs what `npm run check` runs: formatter and linter, types,
  * all tests. With arguments it runs the tests they select, and those alone: `npm test -- test/core`.
  *
- * The last line says `N passed, N failed`, for people and programs that read the end of a log. No package of
- * the system's is needed: chain and runtime come with npm.
+ * The last line says `N passed, N failed`, for people and programs that read the end of a log; tests that did not
+ * run are counted there and named above it. No package of the system's is needed: EVM chain and runtime come with
+ * npm, the Bitcoin node from Debian's archive (bitcoind.mjs).
  */
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { askedToEnd } from "./asked-to-end.mjs";
+import { bitcoindEnvironment, findBitcoind, missingNotice } from "./bitcoind.mjs";
 import { ensureInstalled, PROJECT, Stop, toolEnvironment, toolNode } from "./install.mjs";
 
 const VITEST = join(PROJECT, "node_modules", "vitest", "vitest.mjs");
@@ -24,9 +26,11 @@ async function main() {
     const selected = process.argv.slice(2);
     const code =
       selected.length === 0
-        ? await run("npm", ["run", "check"], report, asked)
-        : await run(toolNode(), [VITEST, "run", ...selected], report, asked);
-    console.log(summary(report, code));
+        ? await run("npm", ["run", "check"], { ...(await bitcoind(asked)), SLUICE_TEST_REPORT: report }, asked)
+        : await run(toolNode(), [VITEST, "run", ...selected], { SLUICE_TEST_REPORT: report }, asked);
+    // Selected by name, all others are skipped: not worth a line each.
+    const byName = selected.some((one) => /^(-t|--test-?name-?pattern)/i.test(one));
+    console.log(summary(report, code, !byName));
     return code;
   } catch (error) {
     console.error(error instanceof Stop ? error.message : error);
@@ -37,10 +41,17 @@ async function main() {
   }
 }
 
+/** Looked for once, before all; a selection of tests looks when one of them wants it. */
+async function bitcoind(signal) {
+  const found = await findBitcoind({ signal });
+  if ("missing" in found) console.error(missingNotice(found.missing));
+  return bitcoindEnvironment(found);
+}
+
 /** Runs to the end, also when asked to stop: then the child is, and its code is not 0. */
-function run(command, args, report, signal) {
+function run(command, args, environment, signal) {
   return new Promise((resolve, reject) => {
-    const env = { ...toolEnvironment(), SLUICE_TEST_REPORT: report };
+    const env = { ...toolEnvironment(), ...environment };
     const child = spawn(command, args, { cwd: PROJECT, env, stdio: "inherit" });
     signal.addEventListener("abort", () => child.kill("SIGTERM"));
     child.once("error", (error) => reject(new Stop(`${command} could not be run: ${error.message}`)));
@@ -49,7 +60,7 @@ function run(command, args, report, signal) {
 }
 
 /** What fails without being a test, a type or a file that does not load, counts as one failure. */
-function summary(report, code) {
+function summary(report, code, namesSkipped) {
   let counts;
   try {
     counts = JSON.parse(readFileSync(report, "utf8"));
@@ -58,6 +69,14 @@ function summary(report, code) {
   }
   const failed = Math.max(counts.numFailedTests, code === 0 ? 0 : 1);
   const skipped = counts.numPendingTests + counts.numTodoTests;
+  if (namesSkipped) {
+    for (const file of counts.testResults) {
+      for (const test of file.assertionResults) {
+        if (!["passed", "failed"].includes(test.status))
+          console.log(`skipped: ${relative(PROJECT, file.name)}: ${test.fullName}`);
+      }
+    }
+  }
   return `${counts.numPassedTests} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`;
 }
 

@@ -102,11 +102,11 @@ function digestOf(migrations) {
 
 /**
  * @param {{ path: string, environment: Record<string, string> }} folder
- * @param {{ host: string, port: number, bindings: Record<string, string>, chain: import("./local-chain.mjs").RunningChain | null }} options
+ * @param {{ host: string, port: number, build: string, bindings: Record<string, string>, chain: import("./local-chain.mjs").RunningChain | null }} options
  * @returns {{ url: string, untilHealthy: () => Promise<void>, ended: Promise<Error>, stop: () => Promise<void> }}
  *   `ended` resolves when it ends without having been stopped
  */
-export function startWorker(folder, { host, port, bindings, chain }) {
+export function startWorker(folder, { host, port, build, bindings, chain }) {
   const child = spawn(toolNode(), [join(PROJECT, "scripts", "serve.mjs")], {
     cwd: PROJECT,
     env: wranglerEnvironment(folder),
@@ -135,7 +135,7 @@ export function startWorker(folder, { host, port, bindings, chain }) {
   child.on("message", (message) => {
     if (typeof message === "object" && "log" in message) show(oneLine(message.log));
   });
-  child.send({ host, port, persist: persistFolder(folder), bindings, chain });
+  child.send({ host, port, build, persist: persistFolder(folder), bindings, chain });
 
   async function stop() {
     stopping = true;
@@ -205,9 +205,14 @@ function detailOf(body) {
   }
 }
 
+/** Where miniflare fires the scheduled handler when asked. */
+export function scheduledOf(url) {
+  return `${url}/cdn-cgi/local/scheduled?cron=${encodeURIComponent(CRON)}&format=json`;
+}
+
 /** Fires the Worker's cron now and every minute. Returns what stops it. */
 export function startCron(url) {
-  const target = `${url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(CRON)}&format=json`;
+  const target = scheduledOf(url);
   let stopped = false;
   async function fire() {
     try {

@@ -1,15 +1,18 @@
 /**
- * The providers of one network, best first. A node is asked for its chain id before anything else it says is
+ * The providers of one network, best first. A node shows which chain it serves before anything else it says is
  * used; one that serves another chain is never asked again. What one node said is never completed with
  * what another one says.
  */
 
 import { afterOutcome, type NodeHealth, type NodeOutcome, newHealth, ranking } from "../core/health.ts";
 import type { NetworkSettings } from "../core/network.ts";
-import { ChainIdCheck } from "./chain-id-check.ts";
-import type { ProviderSettings } from "./evm/http-exchange.ts";
+import { BitcoinNode } from "./bitcoin/node.ts";
+import { ChainCheck } from "./chain-check.ts";
 import { EvmNode } from "./evm/node.ts";
-import type { ChainNode } from "./port.ts";
+import type { ChainNode, Interest, PoolReading } from "./port.ts";
+import type { ProviderSettings } from "./rpc/http-exchange.ts";
+import { SolanaNode } from "./solana/node.ts";
+import { TronNode } from "./tron/node.ts";
 
 export interface ChainNodesSettings {
   readonly settings: NetworkSettings;
@@ -39,6 +42,12 @@ function newNode(settings: NetworkSettings, provider: ProviderSettings): ChainNo
   switch (settings.family) {
     case "evm":
       return new EvmNode(provider);
+    case "bitcoin":
+      return new BitcoinNode(provider, settings);
+    case "tron":
+      return new TronNode(provider);
+    case "solana":
+      return new SolanaNode(provider, settings);
   }
 }
 
@@ -46,7 +55,7 @@ export class ChainNodes {
   readonly #members: readonly Member[];
   readonly #wantsTraces: boolean;
 
-  constructor(network: Pick<NetworkSettings, "id" | "chainId" | "internal">, nodes: readonly ChainNode[]) {
+  constructor(network: Pick<NetworkSettings, "id" | "caip2" | "internal">, nodes: readonly ChainNode[]) {
     this.#wantsTraces = network.internal;
     if (nodes.length === 0) throw new Error(`network ${network.id} has no node`);
     this.#members = nodes.map((node) => ({ node: new VerifiedNode(network, node), health: newHealth(0), head: null }));
@@ -80,20 +89,20 @@ export class ChainNodes {
   }
 }
 
-/** Lets no call through before the node has shown the right chain id. */
+/** Lets no call through before the node has shown that it serves the right chain. */
 class VerifiedNode implements ChainNode {
   readonly name: string;
   readonly #node: ChainNode;
-  readonly #chainId: ChainIdCheck;
+  readonly #chain: ChainCheck;
 
-  constructor(network: Pick<NetworkSettings, "id" | "chainId">, node: ChainNode) {
+  constructor(network: Pick<NetworkSettings, "id" | "caip2">, node: ChainNode) {
     this.name = node.name;
     this.#node = node;
-    this.#chainId = new ChainIdCheck(network, node.name, () => node.chainId());
+    this.#chain = new ChainCheck(network, node.name, () => node.chain());
   }
 
   get refusal(): string | null {
-    return this.#chainId.refusal;
+    return this.#chain.refusal;
   }
 
   get lacksTraces(): boolean {
@@ -101,31 +110,40 @@ class VerifiedNode implements ChainNode {
   }
 
   async tip(): ReturnType<ChainNode["tip"]> {
-    await this.#chainId.passed();
+    await this.#chain.passed();
     return this.#node.tip();
   }
 
   async headers(...args: Parameters<ChainNode["headers"]>): ReturnType<ChainNode["headers"]> {
-    await this.#chainId.passed();
+    await this.#chain.passed();
     return this.#node.headers(...args);
   }
 
   async readBlocks(...args: Parameters<ChainNode["readBlocks"]>): ReturnType<ChainNode["readBlocks"]> {
-    await this.#chainId.passed();
+    await this.#chain.passed();
     return this.#node.readBlocks(...args);
   }
 
   async readRange(...args: Parameters<ChainNode["readRange"]>): ReturnType<ChainNode["readRange"]> {
-    await this.#chainId.passed();
+    await this.#chain.passed();
     return this.#node.readRange(...args);
   }
 
   async token(contract: string): ReturnType<ChainNode["token"]> {
-    await this.#chainId.passed();
+    await this.#chain.passed();
     return this.#node.token(contract);
   }
 
-  chainId(): Promise<number> {
-    return this.#node.chainId();
+  get pool(): ((interest: Interest) => Promise<PoolReading>) | undefined {
+    if (this.#node.pool === undefined) return undefined;
+    return async (interest) => {
+      await this.#chain.passed();
+      if (this.#node.pool === undefined) throw new Error(`node ${this.name} has lost its pool`);
+      return this.#node.pool(interest);
+    };
+  }
+
+  chain(): Promise<string> {
+    return this.#node.chain();
   }
 }

@@ -3,8 +3,6 @@
  * also one that serves another chain: it counts among those that have to agree, and answers with a fault.
  */
 
-import type { NetworkSettings } from "../core/network.ts";
-import type { ProviderSettings } from "./evm/http-exchange.ts";
 import { EvmPayoutNode } from "./evm/payout-node.ts";
 import type { ChainNodesSettings } from "./nodes.ts";
 import type { PayoutNode } from "./payout.ts";
@@ -12,12 +10,6 @@ import type { PayoutNode } from "./payout.ts";
 /** @throws Error for a URL that is none; the message does not show it. */
 export function createPayoutNodes({ settings, urls, fetch, timeoutMs }: ChainNodesSettings): readonly PayoutNode[] {
   if (urls.length === 0) throw new Error(`network ${settings.id} has no node`);
-  return urls.map((url) => newNode(settings, { url, fetch, timeoutMs }));
-}
-
-function newNode(settings: NetworkSettings, provider: ProviderSettings): PayoutNode {
-  switch (settings.family) {
-    case "evm":
-      return new EvmPayoutNode(provider, settings);
-  }
+  if (settings.family !== "evm") throw new Error(`wallets on ${settings.id} do not count nonces`);
+  return urls.map((url) => new EvmPayoutNode({ url, fetch, timeoutMs }, settings));
 }

@@ -50,6 +50,20 @@ export interface Reading {
   readonly irregularLogs: number;
 }
 
+/** A pool at one moment. It says what may come, never what has been paid. */
+export interface PoolReading {
+  /** The node's head, the same before and after the pool was read; null: it moved, and this reading tells nothing. */
+  readonly head: string | null;
+  /** Payments to watched receivers that wait. Amounts above zero only. */
+  readonly transfers: readonly PoolTransfer[];
+  /** Whether everything that waits was looked at. If not, what is missing here may wait all the same. */
+  readonly isWhole: boolean;
+  /** Everything that waits, looked at or not; null: the node does not know it yet. What is not among them does not wait. */
+  readonly txIds: ReadonlySet<string> | null;
+}
+
+export type PoolTransfer = Omit<Transfer, "height" | "blockHash">;
+
 export type Stopped =
   /** The node does not have the block, or has it without what belongs to it. Ask again, or ask another. */
   | { readonly reason: "not_known"; readonly height: number; readonly detail: string }
@@ -78,8 +92,13 @@ export interface ChainNode {
   readRange(from: number, to: number, interest: Interest): Promise<Reading>;
   /** Symbol and decimals as the contract states them, or null when there is no such token. @throws ChainFault */
   token(contract: string): Promise<TokenFacts | null>;
-  /** The chain id the node reports. @throws ChainFault */
-  chainId(): Promise<number>;
+  /**
+   * What waits to be mined, as this node's pool has it. Absent: its family has no pool that could be read whole.
+   * @throws ChainFault
+   */
+  readonly pool?: ((interest: Interest) => Promise<PoolReading>) | undefined;
+  /** The chain that the node shows, as CAIP-2 names it. @throws ChainFault */
+  chain(): Promise<string>;
 }
 
 export const MAX_BLOCKS_PER_READ = 32;

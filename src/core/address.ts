@@ -3,41 +3,45 @@
  * address can never become two watches.
  */
 
-import { keccak_256 } from "@noble/hashes/sha3";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils";
-import type { NetworkFamily } from "./network.ts";
+import { parseBitcoinAddress } from "./bitcoin-address.ts";
+import { parseEvmAddress } from "./evm-address.ts";
+import type { BitcoinNetwork, EvmNetwork, SolanaNetwork, TronNetwork } from "./network.ts";
+import type { BadAddress, ParsedAddress } from "./parsed-address.ts";
+import { parseSolanaAddress } from "./solana-address.ts";
+import { parseTronAddress } from "./tron-address.ts";
 
-export type ParsedAddress =
-  | { readonly ok: true; readonly address: string }
-  | { readonly ok: false; readonly reason: "malformed" | "bad_checksum" };
+/** What decides how a network spells its addresses. */
+export type AddressRules =
+  | Pick<EvmNetwork | TronNetwork | SolanaNetwork, "family">
+  | Pick<BitcoinNetwork, "family" | "addresses">;
 
-export function parseAddress(family: NetworkFamily, text: string): ParsedAddress {
-  switch (family) {
+export function parseAddress(rules: AddressRules, text: string): ParsedAddress {
+  switch (rules.family) {
     case "evm":
       return parseEvmAddress(text);
+    case "bitcoin":
+      return parseBitcoinAddress(rules.addresses, text);
+    case "tron":
+      return parseTronAddress(text);
+    case "solana":
+      return parseSolanaAddress(text);
   }
 }
 
-/**
- * Lower-case hex inside. Accepts all lower case, all upper case, and mixed case whose checksum is right
- * (EIP-55); `0X` is read as `0x`.
- */
-function parseEvmAddress(text: string): ParsedAddress {
-  const match = /^0[xX]([0-9a-fA-F]{40})$/.exec(text);
-  const digits = match?.[1];
-  if (digits === undefined || text.length !== 42) return { ok: false, reason: "malformed" };
-  const lower = digits.toLowerCase();
-  const mixed = digits !== lower && digits !== digits.toUpperCase();
-  if (mixed && digits !== checksummed(lower)) return { ok: false, reason: "bad_checksum" };
-  return { ok: true, address: `0x${lower}` };
-}
-
-function checksummed(lower: string): string {
-  const hash = bytesToHex(keccak_256(utf8ToBytes(lower)));
-  let out = "";
-  for (let i = 0; i < 40; i++) {
-    const char = lower.charAt(i);
-    out += Number.parseInt(hash.charAt(i), 16) >= 8 ? char.toUpperCase() : char;
+/** Why an address is refused, for people. */
+export function addressProblem({ family }: AddressRules, reason: BadAddress): string {
+  switch (reason) {
+    case "malformed":
+      return family === "tron"
+        ? "not an address of the tron family (TRC-10 tokens, which have numbers, are not supported)"
+        : `not an address of the ${family} family`;
+    case "bad_checksum":
+      return family === "evm"
+        ? "the checksum does not match; copy the address again, or send it in lower case"
+        : "the checksum does not match; copy the address again";
+    case "other_network":
+      return "an address of another network of the same family";
+    case "not_payable":
+      return "an address form that this service does not pay to or watch";
   }
-  return out;
 }

@@ -6,5 +6,9 @@ export function toBase64(bytes: Uint8Array): string {
 
 /** @throws DOMException when the text is no base64; it does not repeat the text */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  // A loop: blocks come as thousands of such texts, and a callback for each byte takes ten times as long.
+  for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
+  return bytes;
 }

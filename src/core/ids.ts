@@ -22,7 +22,8 @@ export type IdPrefix =
   | "jrn"
   | "rec"
   | "inc"
-  | "req";
+  | "req"
+  | "xpub";
 
 /** @param random 16 fresh random bytes. */
 export function newId(prefix: IdPrefix, random: Uint8Array): string {

@@ -2,75 +2,31 @@
  * Applies the operator's `NETWORKS` to the built-in networks. Whatever is not understood is refused, all of
  * it at once: a setting that is silently ignored would decide about money by accident.
  *
- * Kept for every network that comes out: confirmations <= reorgWindow, contracts canonical and symbols
- * unique, one chain under one id.
+ * Kept over all networks that come out: one chain under one id, and a built-in id stays with its chain.
  */
 
-import { z } from "zod";
-import { parseAddress } from "./address.ts";
-import type { NetworkFamily, NetworkSettings, TokenFacts } from "./network.ts";
+import type { EvmNetwork, NetworkSettings } from "./network.ts";
+import { type Changed, changed } from "./network-change.ts";
+import {
+  additionFrom,
+  isObject,
+  MAX_CONFIRM_SECONDS,
+  MAX_REPLACE_BLOCKS,
+  type Override,
+  overrideFrom,
+  shown,
+} from "./network-keys.ts";
 import { BUILT_IN_NETWORKS } from "./networks.ts";
+import { repeatedKey } from "./repeated-key.ts";
 
 export type ParsedNetworks =
   | { readonly ok: true; readonly networks: Map<string, NetworkSettings> }
   /** Every problem, one a line. Each names the network, the key, what came and what was expected. */
   | { readonly ok: false; readonly detail: string };
 
-const FAMILIES = ["evm"] as const satisfies readonly NetworkFamily[];
-const MAX_REORG_WINDOW = 20_000;
-const MIN_POLL_MS = 100;
-const MAX_POLL_MS = 3_600_000;
-const MAX_CONFIRM_SECONDS = 86_400;
-const MAX_DECIMALS = 77;
-/** One wei, in gwei. */
-const MIN_FEE_GWEI = 0.000000001;
-const MAX_FEE_GWEI = 1_000_000;
-const MAX_REPLACE_BLOCKS = 20_000;
 const REPLACE_AFTER_MS = 180_000;
-const MIN_DEADLINE_S = 10;
-const MAX_DEADLINE_S = 604_800;
-const MAX_SHOWN_CHARS = 60;
 /** Development chains: many of them carry the same id, and nothing on them is worth counting twice. */
 const SHARED_CHAIN_IDS: ReadonlySet<number> = new Set([1_337, 31_337]);
-
-// Every message of the schema says what was expected; what came is read from the input beside it.
-const SYMBOL = z.string({ error: "a symbol" }).regex(/^[A-Za-z0-9][A-Za-z0-9.+_-]{0,19}$/, {
-  error: "1 to 20 of A-Z a-z 0-9 . + _ -, beginning with a letter or digit",
-});
-const DECIMALS = integer(0, MAX_DECIMALS);
-const NATIVE_ASSET = z.strictObject({ symbol: SYMBOL, decimals: DECIMALS }, { error: "an object {symbol, decimals}" });
-const TOKEN = z.strictObject(
-  { symbol: SYMBOL, contract: z.string({ error: "a contract address" }), decimals: DECIMALS },
-  { error: "an object {symbol, contract, decimals}" },
-);
-
-const IDENTITY = {
-  family: z.enum(FAMILIES, { error: oneOf(FAMILIES) }),
-  chain_id: integer(1, Number.MAX_SAFE_INTEGER),
-  native_asset: NATIVE_ASSET,
-};
-/** What decides when a payment counts: a new network must state all of it. */
-const PACE = {
-  confirmations: integer(1, MAX_REORG_WINDOW),
-  reorg_window: integer(1, MAX_REORG_WINDOW),
-  poll_ms: integer(MIN_POLL_MS, MAX_POLL_MS),
-  finality: z.enum(["depth", "tag"], { error: oneOf(["depth", "tag"]) }),
-};
-const OPTIONAL = {
-  min_confirm_seconds: integer(0, MAX_CONFIRM_SECONDS).optional(),
-  native: z.boolean({ error: "true or false" }).optional(),
-  internal: z.boolean({ error: "true or false" }).optional(),
-  tokens: z.array(TOKEN, { error: "an array of {symbol, contract, decimals}" }).optional(),
-  max_fee_gwei: feeGwei().optional(),
-  fee_model: z.enum(["eip1559", "legacy"], { error: oneOf(["eip1559", "legacy"]) }).optional(),
-  replace_after_blocks: integer(1, MAX_REPLACE_BLOCKS).optional(),
-  withdrawal_deadline_s: integer(MIN_DEADLINE_S, MAX_DEADLINE_S).optional(),
-};
-const KEYS = Object.keys({ ...PACE, ...OPTIONAL, ...IDENTITY });
-
-const ADDITION = z.strictObject({ ...IDENTITY, ...PACE, ...OPTIONAL }, { error: "an object" });
-const OVERRIDE = ADDITION.partial();
-type Override = z.output<typeof OVERRIDE>;
 
 /**
  * @param json the value of `NETWORKS`, an object by network id; absent or empty: the built-in networks as they are
@@ -100,26 +56,26 @@ export function networksFrom(json: string | undefined): ParsedNetworks {
   return problems.length === 0 ? { ok: true, networks } : refusal(problems);
 }
 
-type Parsed =
-  | { readonly ok: true; readonly network: NetworkSettings }
-  | { readonly ok: false; readonly problems: readonly string[] };
-
-function overridden(built: NetworkSettings, value: unknown): Parsed {
-  const parsed = OVERRIDE.safeParse(value);
-  if (!parsed.success) return { ok: false, problems: problemsOf(built.id, value, parsed.error.issues) };
-  const moved = movedIdentity(built, parsed.data);
-  return moved.length > 0 ? { ok: false, problems: moved } : merged(built, parsed.data);
+function overridden(built: NetworkSettings, value: unknown): Changed {
+  const parsed = overrideFrom(built.id, value);
+  if (!parsed.ok) return parsed;
+  const moved = movedIdentity(built, parsed.keys);
+  return moved.length > 0 ? { ok: false, problems: moved } : changed(built, parsed.keys);
 }
 
-function added(id: string, value: unknown): Parsed {
+function added(id: string, value: unknown): Changed {
   if (!/^[a-z0-9][a-z0-9-]{0,31}$/.test(id)) {
     const expected = "expected a network id of at most 32 of a-z 0-9 -, beginning with a letter or digit";
     return { ok: false, problems: [`${shown(id)}: ${expected}`] };
   }
-  const parsed = ADDITION.safeParse(value);
-  if (!parsed.success) return { ok: false, problems: problemsOf(id, value, parsed.error.issues) };
-  const { family, chain_id, native_asset, confirmations, reorg_window, poll_ms, finality } = parsed.data;
-  const stated: NetworkSettings = {
+  const parsed = additionFrom(id, value);
+  if (!parsed.ok) return parsed;
+  const { family, chain_id, native_asset, confirmations, reorg_window, poll_ms, finality } = parsed.keys;
+  if (family !== "evm") {
+    const problem = `${id}.family: expected "evm" for a network that is not built in, got ${shown(family)}`;
+    return { ok: false, problems: [problem] };
+  }
+  const stated: EvmNetwork = {
     id,
     family,
     caip2: `eip155:${chain_id}`,
@@ -135,8 +91,10 @@ function added(id: string, value: unknown): Parsed {
     // Seeing too much costs a call, seeing too little loses a payment. A node without traces is shown as such.
     native: true,
     internal: true,
+    pool: false,
     tokens: [],
     payout: {
+      kind: "nonces",
       // Above what any network we know asks in its worst hours.
       maxFeeGwei: 500,
       feeModel: "eip1559",
@@ -145,66 +103,14 @@ function added(id: string, value: unknown): Parsed {
       deadlineS: 3_600,
     },
   };
-  return merged(stated, parsed.data);
-}
-
-function merged(under: NetworkSettings, given: Override): Parsed {
-  const { tokens, problems } = listed(under, given.tokens ?? []);
-  const network: NetworkSettings = {
-    ...under,
-    confirmations: given.confirmations ?? under.confirmations,
-    finality: given.finality ?? under.finality,
-    minConfirmSeconds: given.min_confirm_seconds ?? under.minConfirmSeconds,
-    reorgWindow: given.reorg_window ?? under.reorgWindow,
-    pollMs: given.poll_ms ?? under.pollMs,
-    native: given.native ?? under.native,
-    internal: given.internal ?? under.internal,
-    tokens,
-    payout: {
-      maxFeeGwei: given.max_fee_gwei ?? under.payout.maxFeeGwei,
-      feeModel: given.fee_model ?? under.payout.feeModel,
-      replaceAfterBlocks: given.replace_after_blocks ?? under.payout.replaceAfterBlocks,
-      deadlineS: given.withdrawal_deadline_s ?? under.payout.deadlineS,
-    },
-  };
-  if (network.confirmations > network.reorgWindow) {
-    const { id, confirmations, reorgWindow } = network;
-    problems.push(`${id}.confirmations: expected at most reorg_window (${reorgWindow}), got ${confirmations}`);
-  }
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, network };
-}
-
-/** The network's tokens with the given ones behind them. */
-function listed(
-  under: NetworkSettings,
-  given: readonly TokenFacts[],
-): { tokens: readonly TokenFacts[]; problems: string[] } {
-  const problems: string[] = [];
-  const tokens = [...under.tokens];
-  const contracts = new Set(tokens.map((token) => token.contract));
-  // Two spellings of one symbol would be told apart by nobody but us.
-  const symbols = new Set([under.nativeAsset, ...tokens].map((asset) => asset.symbol.toLowerCase()));
-  for (const [i, { symbol, contract: text, decimals }] of given.entries()) {
-    const where = `${under.id}.tokens.${i}`;
-    const contract = parseAddress(under.family, text);
-    if (!contract.ok) {
-      problems.push(`${where}.contract: expected an address of this network, got ${shown(text)} (${contract.reason})`);
-      continue;
-    }
-    if (contracts.has(contract.address)) problems.push(`${where}.contract: ${contract.address} is listed twice`);
-    if (symbols.has(symbol.toLowerCase())) problems.push(`${where}.symbol: ${shown(symbol)} is listed twice`);
-    contracts.add(contract.address);
-    symbols.add(symbol.toLowerCase());
-    tokens.push({ symbol, contract: contract.address, decimals });
-  }
-  return { tokens, problems };
+  return changed(stated, parsed.keys);
 }
 
 /** Another chain under a built-in id would be credited with the built-in network's name. */
 function movedIdentity(built: NetworkSettings, given: Override): readonly string[] {
   const pairs = [
     ["family", built.family, given.family],
-    ["chain_id", built.chainId, given.chain_id],
+    ...(built.family === "evm" ? [["chain_id", built.chainId, given.chain_id] as const] : []),
     ["native_asset.symbol", built.nativeAsset.symbol, given.native_asset?.symbol],
     ["native_asset.decimals", built.nativeAsset.decimals, given.native_asset?.decimals],
   ] as const;
@@ -217,75 +123,15 @@ function movedIdentity(built: NetworkSettings, given: Override): readonly string
 function sharedChains(networks: ReadonlyMap<string, NetworkSettings>): readonly string[] {
   const firstId = new Map<string, string>();
   const problems: string[] = [];
-  for (const { id, chainId, caip2 } of networks.values()) {
+  for (const network of networks.values()) {
+    // Only EVM networks can be added.
+    if (network.family !== "evm") continue;
+    const { id, chainId, caip2 } = network;
     const first = firstId.get(caip2);
     if (first === undefined) firstId.set(caip2, id);
     else if (!SHARED_CHAIN_IDS.has(chainId)) problems.push(`${id}.chain_id: ${chainId} is already network ${first}`);
   }
   return problems;
-}
-
-function problemsOf(id: string, value: unknown, issues: readonly z.core.$ZodIssue[]): readonly string[] {
-  return issues.flatMap((issue) => {
-    const where = [id, ...issue.path].join(".");
-    if (issue.code === "unrecognized_keys") {
-      const expected = issue.path.length === 0 ? `; expected one of ${KEYS.join(", ")}` : "";
-      return issue.keys.map((key) => `${where}: unknown key ${shown(key)}${expected}`);
-    }
-    return [`${where}: expected ${issue.message}, got ${shown(at(value, issue.path))}`];
-  });
-}
-
-function at(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (isObject(inner) || Array.isArray(inner) ? Reflect.get(inner, key) : undefined),
-    value,
-  );
-}
-
-/**
- * The first key that an object in this JSON text names twice, as a dotted path, or null. `JSON.parse` keeps
- * the last one and says nothing. The text must already have parsed.
- */
-function repeatedKey(json: string): string | null {
-  const open: { readonly keys: Set<string>; at: string }[] = [];
-  let string = "";
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)) {
-    const inner = open.at(-1);
-    if (token === "{" || token === "[") open.push({ keys: new Set(), at: "" });
-    else if (token === "}" || token === "]") open.pop();
-    else if (token !== ":") string = token;
-    else if (inner !== undefined) {
-      inner.at = String(JSON.parse(string));
-      if (inner.keys.has(inner.at)) return open.flatMap((object) => (object.at === "" ? [] : [object.at])).join(".");
-      inner.keys.add(inner.at);
-    }
-  }
-  return null;
-}
-
-function shown(value: unknown): string {
-  if (value === undefined) return "nothing";
-  const text = JSON.stringify(value) ?? typeof value;
-  return text.length <= MAX_SHOWN_CHARS ? text : `${text.slice(0, MAX_SHOWN_CHARS)}...`;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function integer(least: number, most: number) {
-  const error = `an integer from ${least} to ${most}`;
-  return z.int({ error }).min(least, { error }).max(most, { error });
-}
-
-function feeGwei() {
-  const error = `a number from ${MIN_FEE_GWEI.toFixed(9)} to ${MAX_FEE_GWEI}`;
-  return z.number({ error }).min(MIN_FEE_GWEI, { error }).max(MAX_FEE_GWEI, { error });
-}
-
-function oneOf(values: readonly string[]): string {
-  return values.length === 1 ? `${shown(values[0])}` : `one of ${values.map(shown).join(", ")}`;
 }
 
 function refusal(problems: readonly string[]): { readonly ok: false; readonly detail: string } {

@@ -1,7 +1,6 @@
 /**
  * The networks that are built in, each with its own numbers and a reason beside every number. Where a
- * token's address and decimals were read is in docs/networks.md: two independent sources for each.
- *
+ * token's address and decimals were read is in docs/networks.md: two independent sources for each. *
  * Kept by a test: confirmations <= reorgWindow, addresses canonical, one chain under one id.
  *
  * How the numbers are chosen:
@@ -16,17 +15,21 @@
  * - `pollMs`: every few blocks, so that one poll reads at most half of what one reading may hold.
  * - `internal`: on where tracing every block is affordable. Elsewhere `GET /v1/networks` says `off`, and an
  *   operator whose provider includes traces turns it on.
+ * - `pool`: off where a pool is too large to be read by everybody.
  * - `payout.maxFeeGwei`: above what the network asked in its worst hours, far below what a slip of a digit or a
  *   lying provider would ask. A payment that needs more waits.
+ * - `payout.minFeeRate`, `maxFeeRate`: the floor that nodes relay from, and the same cap in satoshi per virtual byte.
  * - `payout.replaceAfterBlocks`: one and a half to three minutes: a fee that was right is mined long before.
  * - `payout.deadlineS`: an hour. Replacements had twenty chances by then; a person should look.
  */
 
-import type { NetworkSettings, TokenFacts } from "./network.ts";
+import { BITCOIN_NETWORKS } from "./bitcoin-networks.ts";
+import { EXPIRING_NETWORKS } from "./expiring-networks.ts";
+import type { EvmNetwork, NetworkSettings, TokenFacts } from "./network.ts";
 
 const ETHER = { symbol: "ETH", decimals: 18 };
 
-const ethereum: NetworkSettings = {
+const ethereum: EvmNetwork = {
   id: "ethereum",
   family: "evm",
   caip2: "eip155:1",
@@ -44,6 +47,7 @@ const ethereum: NetworkSettings = {
   native: true,
   // 7,200 blocks a day, and exchanges pay out ETH through contracts: without traces those are missed.
   internal: true,
+  pool: false,
   tokens: [
     token("USDC", "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", 6),
     token("USDT", "0xdac17f958d2ee523a2206206994597c13d831ec7", 6),
@@ -52,6 +56,7 @@ const ethereum: NetworkSettings = {
     token("WBTC", "0x2260fac5e5542a773aa44fbcfedf7c193bc2c599", 8),
   ],
   payout: {
+    kind: "nonces",
     // Base fees above this lasted hours at most since 2021; a payment can wait for hours, a fee never comes back.
     maxFeeGwei: 300,
     feeModel: "eip1559",
@@ -61,7 +66,7 @@ const ethereum: NetworkSettings = {
   },
 };
 
-const base: NetworkSettings = {
+const base: EvmNetwork = {
   id: "base",
   family: "evm",
   caip2: "eip155:8453",
@@ -78,6 +83,7 @@ const base: NetworkSettings = {
   native: true,
   // 43,200 traced blocks a day, six times Ethereum's, each larger: a choice for the operator.
   internal: false,
+  pool: false,
   tokens: [
     token("USDC", "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", 6),
     token("USDbC", "0xd9aaec86b65d86f6a7b5b1b0c42ffa531710b6ca", 6),
@@ -87,6 +93,7 @@ const base: NetworkSettings = {
     token("cbBTC", "0xcbb7c0000ab88b473b1f5afd9ef808440eed33bf", 8),
   ],
   payout: {
+    kind: "nonces",
     // Hundreds of times the usual fee, and still cents for a transfer. What the batch costs on Ethereum is apart.
     maxFeeGwei: 10,
     feeModel: "eip1559",
@@ -96,7 +103,7 @@ const base: NetworkSettings = {
   },
 };
 
-const arbitrum: NetworkSettings = {
+const arbitrum: EvmNetwork = {
   id: "arbitrum",
   family: "evm",
   caip2: "eip155:42161",
@@ -115,6 +122,7 @@ const arbitrum: NetworkSettings = {
   native: true,
   // 345,600 traced blocks a day.
   internal: false,
+  pool: false,
   tokens: [
     token("USDC", "0xaf88d065e77c8cc2239327c5edb3a432268e5831", 6),
     token("USDC.e", "0xff970a61a04b1ca14834a43f5de4533ebddb5cc8", 6),
@@ -124,6 +132,7 @@ const arbitrum: NetworkSettings = {
     token("WBTC", "0x2f2a2543b76a4166549f7aab2e75bef0aefc5b0f", 8),
   ],
   payout: {
+    kind: "nonces",
     // The floor is a hundredth of a gwei; a crowd (inscriptions, December 2023) drove it to a few.
     maxFeeGwei: 10,
     feeModel: "eip1559",
@@ -134,7 +143,7 @@ const arbitrum: NetworkSettings = {
 };
 
 /** The same software and pace as Base; its numbers are kept apart so that one can move without the other. */
-const optimism: NetworkSettings = {
+const optimism: EvmNetwork = {
   id: "optimism",
   family: "evm",
   caip2: "eip155:10",
@@ -147,6 +156,7 @@ const optimism: NetworkSettings = {
   pollMs: 4_000,
   native: true,
   internal: false,
+  pool: false,
   tokens: [
     token("USDC", "0x0b2c639c533813f4aa9d7837caf62653d097ff85", 6),
     token("USDC.e", "0x7f5c764cbc14f9669b88837ca1490cca17c31607", 6),
@@ -156,10 +166,10 @@ const optimism: NetworkSettings = {
     token("WETH", "0x4200000000000000000000000000000000000006", 18),
     token("WBTC", "0x68f180fcce6836688e9084f035309e29bf0a2095", 8),
   ],
-  payout: { maxFeeGwei: 10, feeModel: "eip1559", replaceAfterBlocks: 45, deadlineS: 3_600 },
+  payout: { kind: "nonces", maxFeeGwei: 10, feeModel: "eip1559", replaceAfterBlocks: 45, deadlineS: 3_600 },
 };
 
-const polygon: NetworkSettings = {
+const polygon: EvmNetwork = {
   id: "polygon",
   family: "evm",
   caip2: "eip155:137",
@@ -177,6 +187,7 @@ const polygon: NetworkSettings = {
   native: true,
   // 43,200 traced blocks a day, and providers are withdrawing `trace_*` here.
   internal: false,
+  pool: false,
   tokens: [
     token("USDC", "0x3c499c542cef5e3811e1192ce70d8cc03d5c3359", 6),
     token("USDC.e", "0x2791bca1f2de4661ed88a30c99a7a9449aa84174", 6),
@@ -186,6 +197,7 @@ const polygon: NetworkSettings = {
     token("WBTC", "0x1bfd67037b42cf73acf2047067bd4f2c47d9bfd6", 8),
   ],
   payout: {
+    kind: "nonces",
     // Nodes take no tip under 25 gwei, and crowds drive the base fee past a thousand: a few cents all the same.
     maxFeeGwei: 1_500,
     feeModel: "eip1559",
@@ -195,7 +207,7 @@ const polygon: NetworkSettings = {
   },
 };
 
-const bsc: NetworkSettings = {
+const bsc: EvmNetwork = {
   id: "bsc",
   family: "evm",
   caip2: "eip155:56",
@@ -215,6 +227,7 @@ const bsc: NetworkSettings = {
   native: true,
   // 192,000 traced blocks a day.
   internal: false,
+  pool: false,
   // Binance-Peg tokens have 18 decimals here, also USDC and USDT.
   tokens: [
     token("USDC", "0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d", 18),
@@ -223,6 +236,7 @@ const bsc: NetworkSettings = {
     token("BTCB", "0x7130d2a12b9bcbfae4f2634d864a1ee1ce3ead9c", 18),
   ],
   payout: {
+    kind: "nonces",
     // Twice the 5 gwei that everybody paid before validators lowered their floor, now a fraction of a gwei.
     maxFeeGwei: 10,
     // Since BEP-226, with a base fee of 0: the tip is the whole price.
@@ -233,7 +247,7 @@ const bsc: NetworkSettings = {
   },
 };
 
-const sepolia: NetworkSettings = {
+const sepolia: EvmNetwork = {
   id: "sepolia",
   family: "evm",
   caip2: "eip155:11155111",
@@ -248,16 +262,17 @@ const sepolia: NetworkSettings = {
   pollMs: 4_000,
   native: true,
   internal: true,
+  pool: false,
   tokens: [
     token("USDC", "0x1c7d4b196cb0c7b01d743fbc6116a902379c7238", 6),
     token("WETH", "0xfff9976782d46cc05630d1f6ebab18b2324d6b14", 18),
   ],
   // As on Ethereum: what is tried here is to behave alike there.
-  payout: { maxFeeGwei: 300, feeModel: "eip1559", replaceAfterBlocks: 15, deadlineS: 3_600 },
+  payout: { kind: "nonces", maxFeeGwei: 300, feeModel: "eip1559", replaceAfterBlocks: 15, deadlineS: 3_600 },
 };
 
 /** A development chain (anvil, hardhat). Its blocks come when somebody asks for them: time says nothing. */
-const local: NetworkSettings = {
+const local: EvmNetwork = {
   id: "local",
   family: "evm",
   caip2: "eip155:31337",
@@ -270,8 +285,10 @@ const local: NetworkSettings = {
   pollMs: 1_000,
   native: true,
   internal: true,
+  pool: false,
   tokens: [],
   payout: {
+    kind: "nonces",
     // Coins from nowhere: the cap is there to be reached on purpose.
     maxFeeGwei: 1_000,
     feeModel: "eip1559",
@@ -290,6 +307,8 @@ export const BUILT_IN_NETWORKS: readonly NetworkSettings[] = [
   bsc,
   sepolia,
   local,
+  ...BITCOIN_NETWORKS,
+  ...EXPIRING_NETWORKS,
 ];
 
 function token(symbol: string, contract: string, decimals: number): TokenFacts {

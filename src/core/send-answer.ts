@@ -8,9 +8,12 @@ export type SendMeaning =
   /** A provider took the bytes, or has them already. */
   | "accepted"
   | "already_known"
-  /** The nonce is used up: by one of our attempts, or by somebody else. The chain decides. */
+  /**
+   * The nonce is used up: by one of our attempts, or by somebody else. The chain decides. In a wallet of coins: an
+   * input is spent, by these very bytes perhaps, or the node does not know it.
+   */
   | "nonce_consumed"
-  /** Another transaction holds the nonce in the pool, and offers more. */
+  /** Another transaction holds the nonce, or an input, in the pool, and what it offers is not outbid. */
   | "replacement_underpriced"
   | "nonce_gap"
   | "fee_too_low"

@@ -9,12 +9,19 @@
 /** The chain's own coin, as the `asset` of a transfer. Any other value is a canonical contract address. */
 export const NATIVE = "native";
 
+/**
+ * The height of a payment that waits to be mined: above every block, and exact in SQLite and in JSON. Such a
+ * payment has an empty block hash and the time stamp 0. No rule counts it: it is deep nowhere.
+ */
+export const UNMINED = 2 ** 52;
+
 export interface TransferKey {
   /** Transaction hash, lower case. */
   readonly txId: string;
   /**
    * EVM: `log:<n>`, n counting inside the receipt (never inside the block), `value` for the
-   * transaction's own value, `call:<path>` for an internal call, the path being child positions.
+   * transaction's own value, `call:<path>` for an internal call, the path being child positions. Bitcoin: `out:<vout>`.
+   * TRON: as on an EVM chain, `call:<n>` being the place in the transaction's list of internal transactions.
    */
   readonly transferIndex: string;
 }
@@ -26,8 +33,11 @@ export interface Transfer extends TransferKey {
   readonly asset: string;
   /** Base units, always above zero. */
   readonly amountUnits: bigint;
+  /** `UNMINED`: in no block yet. */
   readonly height: number;
   readonly blockHash: string;
+  /** Depth below which the chain itself keeps it from being spent, whatever anybody's policy says; left out: 1. */
+  readonly leastDepth?: number;
 }
 
 /** One string for one key, for maps and sets inside a process; never stored. */

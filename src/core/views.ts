@@ -4,6 +4,7 @@
  * decimal strings.
  */
 
+import type { AddressType } from "./extended-key.ts";
 import type { DisabledReason } from "./webhook-schedule.ts";
 import type { WithdrawalState } from "./withdrawal.ts";
 
@@ -56,6 +57,27 @@ export interface AddressView {
   watched_from: number;
   /** Every height from `watched_from` up to here has been read. */
   scanned_to: number;
+  /** The extended public key it was derived from; null: it was given by hand. */
+  xpub_id: string | null;
+  /** `0/17`, below the account's key; null: it was given by hand. */
+  derivation_path: string | null;
+  created_at: string;
+}
+
+export interface XpubView {
+  id: string;
+  network: string;
+  type: AddressType;
+  /** The beginning and the end of it. */
+  xpub: string;
+  /** `m/84'/0'/0'`. */
+  path: string;
+  /** Hex, of the account's public key. */
+  fingerprint: string;
+  label: string | null;
+  /** The next address has this index, or a later one. */
+  next_index: number;
+  first_address: string;
   created_at: string;
 }
 
@@ -77,8 +99,9 @@ export interface DepositView {
   confirmations: number;
   /** null: the chain's own finalized tag decides. */
   confirmations_required: number | null;
-  block_height: number;
-  block_hash: string;
+  /** Both null: it waits to be mined, or was dropped while it waited. */
+  block_height: number | null;
+  block_hash: string | null;
   created_at: string;
   confirmed_at: string | null;
   reverted_at: string | null;
@@ -122,10 +145,14 @@ export interface WithdrawalTransitionView {
 
 export interface WithdrawalAttemptView {
   tx_id: string;
-  nonce: number;
-  /** `payment`, or `burn`: a transfer of nothing to the wallet itself, which makes the payments of its nonce void. */
+  /**
+   * All attempts of a withdrawal share one. null where wallets are sets of coins (all attempts spend one coin), and where
+   * transactions expire (one lives at a time).
+   */
+  nonce: number | null;
+  /** `payment`, or `burn`: does not pay it, and makes void what does, since it has the same nonce or spends the same coin. */
   kind: "payment" | "burn";
-  /** `signed`: stored, not sent yet. `sent`: at least once. `mined`: on the best chain. `void`: another one of its nonce is final. */
+  /** `signed`: stored, not sent yet. `sent`: at least once. `mined`: on the best chain. `void`: another one of its nonce, or coin, is final; or it expired, and can never land. */
   status: "signed" | "sent" | "mined" | "void";
   sent_at: string | null;
   /** What the last answer to a send meant; null before the first. */

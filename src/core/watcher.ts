@@ -5,16 +5,18 @@
  *   pending -> dropped      confirmed -> reverted -> (seen again: pending, epoch + 1)
  *
  * What the chain says (`seen`) and what was told (`told`) come in apart and never mix. For one key the
- * steps `confirmed` and `reverted` alternate, beginning with `confirmed`, whatever the chain does.
+ * steps `confirmed` and `reverted` alternate, beginning with `confirmed`, whatever the chain does. A payment
+ * that waits to be mined stands at the height `UNMINED`: pending, and never more than that.
  */
 
-import { samePayment, type Transfer } from "./transfer.ts";
+import { samePayment, type Transfer, UNMINED } from "./transfer.ts";
 import type { DepositStatus } from "./views.ts";
 
 /** A depth, the block itself being the first, or the chain's own finalized tag. */
 export type ConfirmationRule = number | "finalized";
 
-export interface SeenPayment extends Pick<Transfer, "address" | "asset" | "amountUnits" | "height" | "blockHash"> {
+export interface SeenPayment
+  extends Pick<Transfer, "address" | "asset" | "amountUnits" | "height" | "blockHash" | "leastDepth"> {
   /** Time stamp of its block, unix seconds. */
   readonly timestamp: number;
 }
@@ -23,7 +25,7 @@ export interface Told extends SeenPayment {
   readonly status: DepositStatus;
   /** The round this payment is in: how many times it has been, or is about to be, confirmed. */
   readonly epoch: number;
-  /** Fixed when the payment is first seen in a round; a later change of policy does not move it. */
+  /** Fixed, like `leastDepth`, when the payment is first seen in a round; a later change of policy does not move it. */
   readonly rule: ConfirmationRule;
 }
 
@@ -74,7 +76,12 @@ export function decide(
   if (now === null || now.status === "reverted" || now.status === "dropped") {
     now = take(steps, { type: "pending", told: seenAgain(now, seen, ruleFor(seen)) });
   } else if (now.blockHash !== seen.blockHash || now.height !== seen.height) {
-    const moved: Told = { ...now, ...seen, status: now.status === "pending" ? "pending" : "confirmed" };
+    const { height, blockHash, timestamp } = seen;
+    const moved: Told = {
+      ...now,
+      ...{ height, blockHash, timestamp },
+      status: now.status === "pending" ? "pending" : "confirmed",
+    };
     if (moved.status === "confirmed" && !isDeepEnough(moved, view)) {
       // The confirmation no longer holds where the payment stands now: it starts over.
       now = take(steps, takenBack(now));
@@ -93,20 +100,29 @@ export function decide(
   return { told: now, steps };
 }
 
-/** When a payment must be looked at again although nothing about it changed. Both null: never. */
+/**
+ * When a payment must be looked at again although nothing about it changed. Both null: never. One that waits to
+ * be mined is looked at when it is mined, or gone.
+ */
 export function nextLook(
   told: Told,
   view: ChainView,
   settlesBy: { readonly finality: "depth" | "tag"; readonly reorgWindow: number },
 ): { readonly height: number | null; readonly finalized: number | null } {
+  if (told.height === UNMINED) return { height: null, finalized: null };
   const settles =
     settlesBy.finality === "tag"
       ? { height: null, finalized: told.height }
       : { height: told.height + settlesBy.reorgWindow, finalized: null };
   switch (told.status) {
     case "pending": {
-      if (told.rule === "finalized") return { height: settles.height, finalized: told.height };
-      const deep = told.height + told.rule - 1;
+      const deep = told.height + depthAsked(told) - 1;
+      if (told.rule === "finalized") {
+        const isMature = deep <= view.head;
+        // Once final it waits for its depth alone: what has been reached already would call at every block.
+        const finalized = told.height <= view.finalized ? null : told.height;
+        return { height: isMature ? settles.height : Math.min(deep, settles.height ?? deep), finalized };
+      }
       // Deep enough but too young: the next block decides again.
       return { height: Math.max(deep, view.head + 1), finalized: settles.finalized };
     }
@@ -120,15 +136,21 @@ export function nextLook(
 }
 
 export function confirmationsAt(told: Pick<Told, "status" | "height">, head: number): number {
-  if (told.status === "reverted" || told.status === "dropped") return 0;
+  if (told.status === "reverted" || told.status === "dropped" || told.height === UNMINED) return 0;
   return Math.max(0, head - told.height + 1);
 }
 
+/** Depth that a payment must have, as far as a depth is asked for: the policy's, and not below the chain's own. */
+export function depthAsked({ rule, leastDepth = 1 }: Pick<Told, "rule" | "leastDepth">): number {
+  return rule === "finalized" ? leastDepth : Math.max(rule, leastDepth);
+}
+
 function isDeepEnough(told: Told, view: ChainView): boolean {
+  if (told.height === UNMINED) return false;
   if (told.height < view.windowFrom) return true;
+  if (view.head - told.height + 1 < depthAsked(told)) return false;
   if (told.rule === "finalized") return told.height <= view.finalized;
-  const depth = view.head - told.height + 1;
-  return depth >= told.rule && view.headTimestamp - told.timestamp >= view.minConfirmSeconds;
+  return view.headTimestamp - told.timestamp >= view.minConfirmSeconds;
 }
 
 function takenBack(told: Told): Step {
@@ -138,9 +160,10 @@ function takenBack(told: Told): Step {
 }
 
 function seenAgain(before: Told | null, seen: SeenPayment, rule: ConfirmationRule): Told {
-  const { address, asset, amountUnits, height, blockHash, timestamp } = seen;
+  const { address, asset, amountUnits, height, blockHash, timestamp, leastDepth } = seen;
+  const least = leastDepth === undefined ? {} : { leastDepth };
   const epoch = before === null ? 1 : before.status === "reverted" ? before.epoch + 1 : before.epoch;
-  return { address, asset, amountUnits, height, blockHash, timestamp, status: "pending", epoch, rule };
+  return { address, asset, amountUnits, height, blockHash, timestamp, ...least, status: "pending", epoch, rule };
 }
 
 function take(steps: Step[], step: Step): Told {

@@ -25,6 +25,7 @@ import { tenantRoutes } from "./routes/tenants.ts";
 import { walletRoutes } from "./routes/wallets.ts";
 import { webhookEndpointRoutes } from "./routes/webhook-endpoints.ts";
 import { withdrawalRoutes } from "./routes/withdrawals.ts";
+import { xpubRoutes } from "./routes/xpubs.ts";
 import type { App, HttpEnv, Services } from "./services.ts";
 
 export const ON_EVERY_ANSWER = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" };
@@ -54,6 +55,7 @@ export function createApp(services: Services): App {
   networkRoutes(app);
   assetRoutes(app);
   addressRoutes(app);
+  xpubRoutes(app);
   depositRoutes(app);
   ledgerRoutes(app);
   withdrawalRoutes(app);

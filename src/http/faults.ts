@@ -54,6 +54,8 @@ function withoutSecrets(message: string): string {
   return (
     message
       .replace(/\b(sk|whsec)_[\w+/=-]+/g, "$1_***")
+      // Extended private keys are refused before anything is done with them; what quotes one shows none of it.
+      .replace(/\b([a-z]prv)\w+/gi, "$1***")
       .replace(/\bbearer\s+\S+/gi, "Bearer ***")
       // A provider's URL often carries its key in the path, the query or before the host.
       .replace(/\b([a-z]+):\/\/(?:[^\s/@]*@)?([^\s/?#"']+)[^\s"']*/gi, "$1://$2/***")

@@ -5,6 +5,7 @@
  * same arguments has no second effect. Refusals are data; a thrown error means the outcome is unknown.
  */
 
+import type { AddressType } from "../core/extended-key.ts";
 import type { ConfirmationRules } from "../core/policy.ts";
 import type { PoliciesView, WithdrawalRulesView } from "../core/policy-view.ts";
 import type { Outcome, Refusal } from "../core/refusal.ts";
@@ -30,6 +31,7 @@ import type {
   TenantView,
   WalletView,
   WithdrawalView,
+  XpubView,
 } from "../core/views.ts";
 import type { DisabledReason } from "../core/webhook-schedule.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
@@ -158,6 +160,18 @@ export interface TenantApi {
     },
     idempotency: Idempotency,
   ): Promise<Answer<AddressView>>;
+  /** The next address below an extended public key, each one once. */
+  deriveAddress(
+    caller: Caller,
+    input: {
+      readonly network: string;
+      readonly xpubId: string;
+      readonly account: string;
+      readonly label: string | null;
+      readonly metadata: Record<string, string>;
+    },
+    idempotency: Idempotency,
+  ): Promise<Answer<AddressView>>;
   listAddresses(
     caller: Caller,
     filter: { readonly network?: string; readonly account?: string },
@@ -165,6 +179,21 @@ export interface TenantApi {
   ): Promise<Answer<Page<AddressView>>>;
   getAddress(caller: Caller, id: string): Promise<Answer<AddressView>>;
   deleteAddress(caller: Caller, id: string): Promise<Answer<null>>;
+
+  /** `type` null: as the key says. `nextIndex`: the first index to hand out. */
+  createXpub(
+    caller: Caller,
+    input: {
+      readonly network: string;
+      readonly xpub: string;
+      readonly type: AddressType | null;
+      readonly label: string | null;
+      readonly nextIndex: number;
+    },
+    idempotency: Idempotency,
+  ): Promise<Answer<XpubView>>;
+  listXpubs(caller: Caller, page: PageRequest): Promise<Answer<Page<XpubView>>>;
+  getXpub(caller: Caller, id: string): Promise<Answer<XpubView>>;
 
   listDeposits(caller: Caller, filter: DepositFilter, page: PageRequest): Promise<Answer<Page<DepositView>>>;
   getDeposit(caller: Caller, id: string): Promise<Answer<DepositView>>;
@@ -310,8 +339,8 @@ export interface Observation {
   /** First height that may still be replaced. What lies below is final. */
   readonly windowFrom: number;
   readonly added: readonly SeenTransfer[];
-  /** Keys that are no longer on the best chain. Empty when `base` is null. */
-  readonly removed: readonly TransferKey[];
+  /** Keys that are no longer on the best chain, or no longer wait. Empty when `base` is null. */
+  readonly removed: readonly RemovedTransfer[];
   /**
    * First height that a person allowed to be replaced although it had become final, or null. Settled
    * payments from here on are subject to this observation.
@@ -319,8 +348,12 @@ export interface Observation {
   readonly reopenedFrom: number | null;
 }
 export interface SeenTransfer extends Transfer {
-  /** Time stamp of the block, unix seconds. */
+  /** Time stamp of the block, unix seconds; 0 while it waits to be mined. */
   readonly timestamp: number;
+}
+export interface RemovedTransfer extends TransferKey {
+  /** It waited, and waits no longer: this says nothing against a payment that is in a block. */
+  readonly wasUnmined?: boolean;
 }
 
 export type Observed =
@@ -414,6 +447,11 @@ export interface ScannerApi {
    * `invalid_range` for a start height above the head.
    */
   watch(request: WatchRequest): Promise<Outcome<{ watchedFrom: number; scannedTo: number }>>;
+  /**
+   * Whether a watch from the next block on would be taken now: a network that nobody watches is started. Refuses
+   * `chain_unavailable`.
+   */
+  ready(): Promise<Outcome<null>>;
   /** Ends a watch. Payments mined inside the reorganisation window from now still count for this tenant. */
   unwatch(tenantId: string, address: string): Promise<void>;
   /** Up to where each address has been read without a gap. */

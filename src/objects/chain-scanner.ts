@@ -18,7 +18,7 @@ import { isActive } from "./scanner/active.ts";
 import { freshMemory, type Memory, type ScannerContext, stateOf } from "./scanner/context.ts";
 import { resume } from "./scanner/halt.ts";
 import { poll } from "./scanner/poll.ts";
-import { listToken, scannedTo, startBackfill, unwatch, watch } from "./scanner/watch.ts";
+import { listToken, ready, scannedTo, startBackfill, unwatch, watch } from "./scanner/watch.ts";
 import { type SteppedStorage, steppedStorage } from "./stepped-storage.ts";
 
 const RPC_TIMEOUT_MS = 10_000;
@@ -49,6 +49,11 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
     const watched = await watch(s, request);
     if (watched.ok) await this.#armSoon();
     return watched;
+  }
+
+  async ready(): Promise<Outcome<null>> {
+    const s = this.#open();
+    return s === null ? this.#switchedOff() : ready(s);
   }
 
   async unwatch(tenantId: string, address: string): Promise<void> {

@@ -36,12 +36,14 @@ import { createAsset, pageOfAssets } from "./tenant/assets.ts";
 import { createBackfill, oneBackfill } from "./tenant/backfills.ts";
 import { allAssets, assetsNamed, mustFindAsset } from "./tenant/context.ts";
 import { iso } from "./tenant/deposit-view.ts";
+import { deriveAddress } from "./tenant/derive.ts";
 import { TenantEndpoints } from "./tenant/endpoint-calls.ts";
 import { awaitEvents } from "./tenant/event-waits.ts";
 import { hasToHandOff } from "./tenant/hand-off.ts";
 import { createKey, pageOfKeys, revokeKey, rotateKey } from "./tenant/keys.ts";
 import { observe, observeBackfill } from "./tenant/observe.ts";
 import * as reads from "./tenant/reads.ts";
+import { createXpub, oneXpub, pageOfXpubs } from "./tenant/xpubs.ts";
 
 export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi {
   // ---- the scanner's calls ----------------------------------------------------------------------
@@ -147,6 +149,22 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
 
   async createAddress(caller: Caller, input: Parameters<TenantApi["createAddress"]>[1], idempotency: Idempotency) {
     return this.serve(caller, "addresses:write", () => createAddress(this.c, caller.tenantId, input, idempotency));
+  }
+
+  async deriveAddress(caller: Caller, input: Parameters<TenantApi["deriveAddress"]>[1], idempotency: Idempotency) {
+    return this.serve(caller, "addresses:write", () => deriveAddress(this.c, caller.tenantId, input, idempotency));
+  }
+
+  async createXpub(caller: Caller, input: Parameters<TenantApi["createXpub"]>[1], idempotency: Idempotency) {
+    return this.serve(caller, "addresses:write", () => createXpub(this.c, caller.tenantId, input, idempotency));
+  }
+
+  async listXpubs(caller: Caller, page: PageRequest) {
+    return this.serve(caller, "read", () => pageOfXpubs(this.c, page));
+  }
+
+  async getXpub(caller: Caller, id: string) {
+    return this.serve(caller, "read", () => oneXpub(this.c, id));
   }
 
   async listAddresses(caller: Caller, filter: { network?: string; account?: string }, page: PageRequest) {

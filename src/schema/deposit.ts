@@ -7,9 +7,10 @@ import { Cursor, Limit, pageOf } from "./page.ts";
 
 const Status = z.enum(["pending", "confirmed", "settled", "reverted", "dropped"]).openapi({
   description:
-    "pending: in a block, not deep enough. confirmed: deep enough, credited. settled: confirmed, and too deep to be " +
-    "reorganised. reverted: its block was replaced after it was credited; the credit is taken back. dropped: its " +
-    "block was replaced before.",
+    "pending: in a block, not deep enough, or, where the network tells of it, waiting to be mined. confirmed: deep " +
+    "enough, credited. settled: confirmed, and too deep to be reorganised. reverted: its block was replaced after it " +
+    "was credited; the credit is taken back. dropped: its block was replaced before, or it waits no longer: another " +
+    "transaction took its place.",
 });
 
 export const DEPOSIT_EXAMPLE = {
@@ -39,10 +40,11 @@ export const Deposit = z
     id: z.string(),
     network: z.string().openapi({ description: "The network's id." }),
     asset: z.string().openapi({ description: "The asset's symbol." }),
-    tx_id: z.string().openapi({ description: "Hash of the transaction." }),
+    tx_id: z.string().openapi({ description: "Id of the transaction: its hash, or its first signature (Solana)." }),
     transfer_index: z.string().openapi({
       description:
-        "Which of the transaction's payments it is: log:<n>, the log's ordinal in its receipt; value; call:<path>. " +
+        "Which of the transaction's payments it is: log:<n>, the log's ordinal in its receipt; value; call:<path>; " +
+        "out:<n>, the output's number. " +
         "With network and tx_id it names the payment for ever, also when a reorganisation moves it.",
       example: "log:0",
     }),
@@ -55,11 +57,23 @@ export const Deposit = z
       .int()
       .openapi({ description: "How many times this payment was confirmed: more than 1 after a reorganisation." }),
     confirmations: z.int().openapi({ description: "Depth of its block in blocks, the block itself being the first." }),
-    confirmations_required: z.int().nullable().openapi({
-      description: "Depth in blocks at which it is confirmed; null: the chain's own finalized tag decides.",
-    }),
-    block_height: z.int().openapi({ description: "Height of the block that it is in, or was in last." }),
-    block_hash: z.string().openapi({ description: "Hash of that block." }),
+    confirmations_required: z
+      .int()
+      .nullable()
+      .openapi({
+        description:
+          "Depth in blocks at which it is confirmed: the policy's, or the chain's own where that is greater (101 for new " +
+          "coins); null: the chain's own finalized tag decides.",
+      }),
+    block_height: z
+      .int()
+      .nullable()
+      .openapi({
+        description:
+          "Height of the block that it is in, or was in last; null: in none yet. It waits to be mined, or was dropped " +
+          "while it waited.",
+      }),
+    block_hash: z.string().nullable().openapi({ description: "Hash of that block; null: in none yet." }),
     created_at: timeOf("When it was seen first."),
     confirmed_at: timeOf("When it was confirmed last; null: never yet.").nullable(),
     reverted_at: timeOf("When it was taken back last; null: never.").nullable(),

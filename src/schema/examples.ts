@@ -7,6 +7,7 @@ export const EXAMPLE = {
   tenant: "ten_01k5q8x2m3n4p5q6r7s8t9v0wx",
   key: "key_01k5q8x2m3c7d8e9f0g1h2j3k4",
   address: "addr_01k5q8z7a1b2c3d4e5f6g7h8j9",
+  xpub: "xpub_01k5q8y5c6d7e8f9g0h1j2k3m4",
   deposit: "dep_01k5q92r4s5t6v7w8x9y0z1a2b",
   withdrawal: "wd_01k5q95c6d7e8f9g0h1j2k3m4n",
   event: "evt_01k5q93p5q6r7s8t9v0w1x2y3z",

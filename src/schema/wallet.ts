@@ -77,8 +77,13 @@ export const Wallet = z
         }),
       )
       .nullable()
-      .openapi({ description: "What the chain says it holds now; null: the chain is out of reach." }),
-    next_nonce: z.int().nullable().openapi({ description: "The nonce of the next transaction; null: not known yet." }),
+      .openapi({
+        description:
+          "What the chain says it holds now; where wallets are sets of coins, those that are deep enough and in no transaction of a block. null: the chain is out of reach.",
+      }),
+    next_nonce: z.int().nullable().openapi({
+      description: "The nonce of the next transaction; null: not known yet, or wallets there have none.",
+    }),
     in_flight: z.int().openapi({ description: "Withdrawals that are signed and not final." }),
     status: z.enum(["active", "stopped"]).openapi({
       description: "stopped: nothing is signed until a person lets it go on.",

@@ -44,9 +44,11 @@ const DATA = {
 
 const MEANING: Readonly<Record<EventType, string>> = {
   "deposit.pending":
-    "A payment to a watched address is in a block, not yet deep enough. Sent only to endpoints that name it.",
+    "A payment to a watched address is in a block, not yet deep enough; or, where the network tells of it, it waits to " +
+    "be mined, and its block_height is null. Sent only to endpoints that name it.",
   "deposit.dropped":
-    "The block of a pending payment was replaced. Nothing was credited. Sent only to endpoints that name it.",
+    "The block of a pending payment was replaced, or another transaction took its place before it was mined. Nothing " +
+    "was credited. Sent only to endpoints that name it.",
   "deposit.confirmed": "The payment is deep enough and credited to the account's available balance.",
   "deposit.reverted":
     "The block of a confirmed payment was replaced, and the credit is taken back. It may be confirmed again.",

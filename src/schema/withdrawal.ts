@@ -98,14 +98,18 @@ const Transition = z.object({
 });
 
 const Attempt = z.object({
-  tx_id: z.string().openapi({ description: "Hash of the transaction." }),
-  nonce: z.int().openapi({ description: "The wallet's nonce. All attempts of a withdrawal share one." }),
+  tx_id: z.string().openapi({ description: "Id of the transaction: its hash, or its first signature (Solana)." }),
+  nonce: z.int().nullable().openapi({
+    description:
+      "The wallet's nonce. All attempts of a withdrawal share one. null where wallets are sets of coins: there all attempts spend one and the same coin; and where transactions expire: there one lives at a time.",
+  }),
   kind: z.enum(["payment", "burn"]).openapi({
     description:
-      "payment, or burn: a transfer of nothing to the wallet itself, which makes the payments of its nonce void.",
+      "payment, or burn: a transaction that does not pay it, and makes void what does: of its nonce, or of its coin.",
   }),
   status: z.enum(["signed", "sent", "mined", "void"]).openapi({
-    description: "signed: stored, not sent. void: another one of its nonce is final.",
+    description:
+      "signed: stored, not sent. void: another one of its nonce, or of its coin, is final; or it has expired, and can never land.",
   }),
   sent_at: timeOf("When it was sent first; null: it was not.").nullable(),
   outcome: z.string().nullable().openapi({ description: "What the last answer to a send meant." }),

@@ -3,7 +3,7 @@
 import { checkedRetries, checkedTimeout } from "./bounds.ts";
 import type { AbortSignalLike, Fetch } from "./platform.ts";
 import { ApiKeyCalls, SignUpCalls, TenantCalls } from "./resources/access.ts";
-import { AddressCalls, AssetCalls, BackfillCalls, DepositCalls, NetworkCalls } from "./resources/chain.ts";
+import { AddressCalls, AssetCalls, BackfillCalls, DepositCalls, NetworkCalls, XpubCalls } from "./resources/chain.ts";
 import { EventCalls } from "./resources/events.ts";
 import { BalanceCalls, LedgerEntryCalls, ReconciliationCalls } from "./resources/ledger.ts";
 import { PolicyCalls, WalletCalls, WithdrawalCalls } from "./resources/payouts.ts";
@@ -44,6 +44,7 @@ export class Sluice {
   readonly networks: NetworkCalls;
   readonly assets: AssetCalls;
   readonly addresses: AddressCalls;
+  readonly xpubs: XpubCalls;
   readonly deposits: DepositCalls;
   readonly balances: BalanceCalls;
   readonly ledgerEntries: LedgerEntryCalls;
@@ -78,6 +79,7 @@ export class Sluice {
     this.networks = new NetworkCalls(transport);
     this.assets = new AssetCalls(transport);
     this.addresses = new AddressCalls(transport);
+    this.xpubs = new XpubCalls(transport);
     this.deposits = new DepositCalls(transport);
     this.balances = new BalanceCalls(transport);
     this.ledgerEntries = new LedgerEntryCalls(transport);

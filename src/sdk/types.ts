@@ -4,6 +4,7 @@
  * service's schemas by a test.
  */
 
+import type { AddressType } from "../core/extended-key.ts";
 import type {
   BalanceView,
   DepositStatus,
@@ -39,8 +40,9 @@ export type {
   WithdrawalAttemptView as WithdrawalAttempt,
   WithdrawalTransitionView as WithdrawalTransition,
   WithdrawalView as Withdrawal,
+  XpubView as Xpub,
 } from "../core/views.ts";
-export type { ConfirmationRule, DepositStatus, EventType, Page, Scope, SignatureScheme, WithdrawalState };
+export type { AddressType, ConfirmationRule, DepositStatus, EventType, Page, Scope, SignatureScheme, WithdrawalState };
 
 // ---- events -----------------------------------------------------------------------------------
 
@@ -118,15 +120,35 @@ export interface NewAsset {
   symbol?: string | null | undefined;
 }
 
-export interface NewAddress {
+interface AddressDetails {
   network: string;
-  address: string;
   /** Your own name of the customer; `default` when left out. */
   account?: string | undefined;
   label?: string | null | undefined;
   metadata?: Record<string, string> | undefined;
-  /** Read from this height on, by way of a backfill. Left out: from the next block on. */
-  start_height?: number | null | undefined;
+}
+
+/** An address of yours, or the next one below an extended public key: exactly one of the two. */
+export type NewAddress = AddressDetails &
+  (
+    | {
+        address: string;
+        xpub_id?: never;
+        /** Read from this height on, by way of a backfill. Left out: from the next block on. */
+        start_height?: number | null | undefined;
+      }
+    | { xpub_id: string; address?: never; start_height?: never }
+  );
+
+export interface NewXpub {
+  network: string;
+  /** The account's extended PUBLIC key, such as `zpub...`. Private keys are refused. */
+  xpub: string;
+  /** Which addresses your wallet makes. Needed where the key does not say it: xpub and tpub on Bitcoin networks. */
+  type?: AddressType | undefined;
+  label?: string | null | undefined;
+  /** The first index to hand out; 0 when left out. */
+  next_index?: number | undefined;
 }
 
 export interface NewBackfill {

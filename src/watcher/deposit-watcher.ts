@@ -163,9 +163,9 @@ export class DepositWatcher {
   }
 
   #canonical(text: string): string {
-    const { id, family } = this.#settings.network;
-    const parsed = parseAddress(family, text);
-    if (!parsed.ok) throw new Error(`${JSON.stringify(text)} is no address of ${id} (${parsed.reason})`);
+    const { network } = this.#settings;
+    const parsed = parseAddress(network, text);
+    if (!parsed.ok) throw new Error(`${JSON.stringify(text)} is no address of ${network.id} (${parsed.reason})`);
     return parsed.address;
   }
 }

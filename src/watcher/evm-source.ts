@@ -56,9 +56,10 @@ function networkOf({ network: wanted, tokens = [], native, internal }: EvmSource
 }
 
 function builtIn(id: string): SourceNetwork {
-  const found = BUILT_IN_NETWORKS.find((network) => network.id === id);
+  const networks = BUILT_IN_NETWORKS.filter((network) => network.family === "evm");
+  const found = networks.find((network) => network.id === id);
   if (found !== undefined) return found;
-  const known = BUILT_IN_NETWORKS.map((network) => network.id).join(", ");
+  const known = networks.map((network) => network.id).join(", ");
   throw new Error(`no built-in network is called ${JSON.stringify(id)}; expected one of ${known}, or {id, chainId}`);
 }
 
@@ -73,7 +74,7 @@ function ownNetwork({ id, chainId, nativeAsset = { symbol: "ETH", decimals: 18 }
 function listed(network: SourceNetwork, given: readonly TokenFacts[]): readonly TokenFacts[] {
   const tokens = [...network.tokens];
   for (const { symbol, contract, decimals } of given) {
-    const parsed = parseAddress(network.family, contract);
+    const parsed = parseAddress(network, contract);
     if (!parsed.ok) throw new Error(`token ${symbol}: ${contract} is no address (${parsed.reason})`);
     if (!Number.isSafeInteger(decimals) || decimals < 0 || decimals > MAX_DECIMALS)
       throw new Error(`token ${symbol}: expected 0 to ${MAX_DECIMALS} decimals, got ${decimals}`);

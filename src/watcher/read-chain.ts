@@ -101,8 +101,9 @@ async function readStep(turn: Turn, node: ChainNode, tip: ChainTip): Promise<Ste
     turn.detail = `${node.name}: ${reading.stopped?.detail ?? "nothing was read"}`;
     return "doubtful";
   }
-  // A node that lacks what lies far below its own head has two backends: how far it can be read is no depth.
-  const isFinal = isFar && reading.stopped?.reason !== "not_known";
+  // A node that lacks what lies far below its own head, or contradicts itself there, has two backends: how far it can be
+  // read is no depth.
+  const isFinal = isFar && reading.stopped === null;
   if (draft.extend(reading, tip.finalized, isFinal ? safe : -1) === "extended") {
     turn.blocksLeft -= reading.blocks.length;
     turn.internal = reading.internal;

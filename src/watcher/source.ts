@@ -6,12 +6,21 @@
 import { ChainNodes } from "../chains/nodes.ts";
 import type { ChainNode } from "../chains/port.ts";
 import type { NodeOutcome } from "../core/health.ts";
-import type { NetworkSettings } from "../core/network.ts";
+import type { NativeAsset, TokenFacts } from "../core/network.ts";
 
-export type SourceNetwork = Pick<
-  NetworkSettings,
-  "id" | "family" | "chainId" | "nativeAsset" | "native" | "internal" | "tokens"
->;
+/** What a watcher has to know of a network. */
+export interface SourceNetwork {
+  readonly id: string;
+  readonly family: "evm";
+  readonly chainId: number;
+  readonly nativeAsset: NativeAsset;
+  /** Whether a transaction's own value counts. */
+  readonly native: boolean;
+  /** Whether coins sent by contracts are read from traces, where the node offers them. */
+  readonly internal: boolean;
+  /** Contracts canonical. */
+  readonly tokens: readonly TokenFacts[];
+}
 
 export interface DepositSource {
   readonly network: SourceNetwork;
@@ -23,13 +32,13 @@ export interface DepositSource {
   now(): number;
 }
 
-/** A source over providers of your own. Each must show the network's chain id before anything it says is used. */
+/** A source over providers of your own. Each must show that it serves the network's chain before anything it says is used. */
 export function nodeSource(
   network: SourceNetwork,
   nodes: readonly ChainNode[],
   now: () => number = () => Date.now(),
 ): DepositSource {
-  const ranked = new ChainNodes(network, nodes);
+  const ranked = new ChainNodes({ ...network, caip2: `eip155:${network.chainId}` }, nodes);
   return {
     network,
     candidates: () => ranked.candidates(now()),

@@ -113,6 +113,7 @@ function heldOf(value: unknown, path: string): Held {
     height: height(d.height, `${path}.height`),
     blockHash: text(d.blockHash, `${path}.blockHash`),
     timestamp: height(d.timestamp, `${path}.timestamp`),
+    ...(d.leastDepth === undefined ? {} : { leastDepth: height(d.leastDepth, `${path}.leastDepth`) }),
     status,
     epoch: height(d.epoch, `${path}.epoch`),
     rule,

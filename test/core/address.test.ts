@@ -23,7 +23,7 @@ describe("B38: every spelling of one address is one address", () => {
       `0X${text.slice(2).toUpperCase()}`,
       `0X${text.slice(2)}`,
     ];
-    for (const spelling of spellings) expect(parseAddress("evm", spelling)).toEqual({ ok: true, address });
+    for (const spelling of spellings) expect(parseAddress({ family: "evm" }, spelling)).toEqual({ ok: true, address });
   });
 
   test.each([
@@ -32,7 +32,7 @@ describe("B38: every spelling of one address is one address", () => {
     "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5D359",
     "0XDbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
   ])("a mixed-case address with a wrong checksum is refused: %s", (text) => {
-    expect(parseAddress("evm", text)).toEqual({ ok: false, reason: "bad_checksum" });
+    expect(parseAddress({ family: "evm" }, text)).toEqual({ ok: false, reason: "bad_checksum" });
   });
 
   test("one wrong case anywhere is found", () => {
@@ -42,7 +42,7 @@ describe("B38: every spelling of one address is one address", () => {
       if (!/[a-z]/i.test(char)) continue;
       const other = char === char.toLowerCase() ? char.toUpperCase() : char.toLowerCase();
       const wrong = `0x${right.slice(0, i)}${other}${right.slice(i + 1)}`;
-      expect(parseAddress("evm", wrong), wrong).toEqual({ ok: false, reason: "bad_checksum" });
+      expect(parseAddress({ family: "evm" }, wrong), wrong).toEqual({ ok: false, reason: "bad_checksum" });
     }
   });
 });
@@ -67,10 +67,13 @@ describe("what is no address", () => {
     `ICAP${digits}`,
     `0x${"0".repeat(64)}`,
   ])("%j", (text) => {
-    expect(parseAddress("evm", text)).toEqual({ ok: false, reason: "malformed" });
+    expect(parseAddress({ family: "evm" }, text)).toEqual({ ok: false, reason: "malformed" });
   });
 
   test("digits without letters need no checksum", () => {
-    expect(parseAddress("evm", `0x${"1".repeat(40)}`)).toEqual({ ok: true, address: `0x${"1".repeat(40)}` });
+    expect(parseAddress({ family: "evm" }, `0x${"1".repeat(40)}`)).toEqual({
+      ok: true,
+      address: `0x${"1".repeat(40)}`,
+    });
   });
 });

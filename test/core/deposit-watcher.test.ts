@@ -331,7 +331,7 @@ describe("a poll", () => {
 
   it("does not believe a provider of another chain", async () => {
     node.on("eth_chainId", () => "0x1");
-    await expect(watch([shop]).poll()).rejects.toThrow(/serves chain id 1/);
+    await expect(watch([shop]).poll()).rejects.toThrow(/serves eip155:1,/);
   });
 });
 

@@ -40,7 +40,7 @@ describe("settings", () => {
       settings: settings.knownNetworks.get("base"),
       urls: ["https://a.example/key1", "https://user:pw@b.example/?k=2"],
     });
-    expect(settings.knownNetworks.size).toBe(8);
+    expect(settings.knownNetworks.size).toBe(15);
   });
 
   it("apply NETWORKS to what is known and to what is on", () => {
@@ -61,7 +61,7 @@ describe("settings", () => {
     });
     expect(settings.networks.get("local")?.settings.confirmations).toBe(7);
     expect(settings.networks.get("my-own-2")?.urls).toEqual(["http://127.0.0.1:2"]);
-    expect(settings.knownNetworks.get("my-own-2")?.chainId).toBe(31338);
+    expect(settings.knownNetworks.get("my-own-2")?.caip2).toBe("eip155:31338");
   });
 
   it("are parsed once for each environment", () => {

@@ -286,7 +286,7 @@ describe("a real node's own account of itself", () => {
     const headers = await node.headers(height - 2, height + 5);
     expect(headers.map((ref) => ref.height)).toEqual([height - 2, height - 1, height]);
     expect(headers.at(-1)).toEqual(head);
-    expect(await node.chainId()).toBe(31_337);
+    expect(await node.chain()).toBe("eip155:31337");
   });
 
   it("reads a token's symbol as string and as bytes32, and null where there is none", async () => {

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { EvmNode } from "../../src/chains/evm/node.ts";
-import { isMethodMissing } from "../../src/chains/evm/rpc-failure.ts";
 import type { Interest, Reading } from "../../src/chains/port.ts";
+import { isMethodMissing } from "../../src/chains/rpc/rpc-failure.ts";
 import { FakeChain, FakeNode, RpcRefusal, STRANGER, transferLog } from "../support/fake-rpc.ts";
 
 const TOK = `0x${"70".repeat(20)}`;

@@ -7,8 +7,8 @@ import { EvmNode } from "../../src/chains/evm/node.ts";
 import { encodeReceipt, receiptsRoot } from "../../src/chains/evm/receipts-root.ts";
 import { parseReceipt } from "../../src/chains/evm/records.ts";
 import { encodeBytes, encodeList, encodeNumber } from "../../src/chains/evm/rlp.ts";
-import { Span } from "../../src/chains/evm/span.ts";
 import { readSymbol } from "../../src/chains/evm/token.ts";
+import { Span } from "../../src/chains/span.ts";
 import { TRANSFER_TOPIC } from "../../src/core/transfer-log.ts";
 import {
   FakeChain,

@@ -19,10 +19,10 @@ const ETHER = 10n ** 18n;
 const FEES: Fees = { kind: "eip1559", maxFeePerGas: 50n * GWEI, maxPriorityFeePerGas: 2n * GWEI };
 const NETWORK: PayoutNetwork = {
   id: "local",
-  chainId: 31_337,
+  caip2: "eip155:31337",
   finality: "depth",
   reorgWindow: 3,
-  payout: { maxFeeGwei: 500, feeModel: "eip1559", replaceAfterBlocks: 3, deadlineS: 600 },
+  payout: { kind: "nonces", maxFeeGwei: 500, feeModel: "eip1559", replaceAfterBlocks: 3, deadlineS: 600 },
 };
 
 let anvil: Anvil;

@@ -10,10 +10,10 @@ const WALLET = `0x${"a1".repeat(20)}`;
 const TX = word("0x77");
 const NETWORK: PayoutNetwork = {
   id: "local",
-  chainId: 31_337,
+  caip2: "eip155:31337",
   finality: "depth",
   reorgWindow: 2,
-  payout: { maxFeeGwei: 500, feeModel: "eip1559", replaceAfterBlocks: 3, deadlineS: 600 },
+  payout: { kind: "nonces", maxFeeGwei: 500, feeModel: "eip1559", replaceAfterBlocks: 3, deadlineS: 600 },
 };
 const URL_WITH_KEY = "http://node.test/v3/k3y0123456789";
 
@@ -45,7 +45,7 @@ const refuse = (code: number, message: string) => () => {
   throw new RpcRefusal(code, message);
 };
 
-describe("chain id", () => {
+describe("chain", () => {
   it("is asked before anything else, and once", async () => {
     const { fake } = stage();
     const node = nodeOf(fake);
@@ -57,8 +57,8 @@ describe("chain id", () => {
 
   it("of another chain ends everything, and nothing is sent", async () => {
     const { fake } = stage();
-    const node = nodeOf(fake, { id: "ethereum", chainId: 1 });
-    const text = "node node.test serves chain id 31337, network ethereum is chain id 1";
+    const node = nodeOf(fake, { id: "ethereum", caip2: "eip155:1" });
+    const text = "node node.test serves eip155:31337, network ethereum is eip155:1";
     expect(await node.send("0x02")).toEqual({ kind: "error", code: 0, text: `wrong chainid: ${text}` });
     const questions = [
       () => node.look(question),

@@ -1,7 +1,7 @@
 /** The JSON-RPC client: batches by id, one deadline, a capped body, no redirect, no secret in any message. */
 
 import { afterEach, describe, expect, it } from "vitest";
-import { RpcClient } from "../../src/chains/evm/rpc.ts";
+import { RpcClient } from "../../src/chains/rpc/client.ts";
 import { FakeChain, FakeNode, RpcRefusal, type RpcRequest } from "../support/fake-rpc.ts";
 
 const open: { close(): Promise<void> }[] = [];

@@ -5,6 +5,8 @@ import { REFUSALS, type RefusalCode } from "../../src/core/refusal.ts";
 import { fakeApp, given, keyed, problemOf, RATE, TENANT_ID } from "../support/http-app.ts";
 
 const ID = "01h455vb4pex5vsknk084sn02q";
+const ZPUB =
+  "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 const MAX = Number.MAX_SAFE_INTEGER;
 const CALLER = {
   tenantId: TENANT_ID,
@@ -72,6 +74,32 @@ const table: [string, string, unknown, string, unknown[], number][] = [
     ],
     201,
   ],
+  [
+    "POST",
+    "/v1/addresses",
+    { network: "local", xpub_id: `xpub_${ID}`, account: "order-1042" },
+    "deriveAddress",
+    [{ network: "local", xpubId: `xpub_${ID}`, account: "order-1042", label: null, metadata: {} }, null],
+    201,
+  ],
+  [
+    "POST",
+    "/v1/xpubs",
+    { network: "bitcoin", xpub: ZPUB },
+    "createXpub",
+    [{ network: "bitcoin", xpub: ZPUB, type: null, label: null, nextIndex: 0 }, null],
+    201,
+  ],
+  [
+    "POST",
+    "/v1/xpubs",
+    { network: "bitcoin", xpub: ZPUB, type: "p2wpkh", label: "shop", next_index: 7 },
+    "createXpub",
+    [{ network: "bitcoin", xpub: ZPUB, type: "p2wpkh", label: "shop", nextIndex: 7 }, null],
+    201,
+  ],
+  ["GET", "/v1/xpubs?limit=7", undefined, "listXpubs", [{ limit: 7, cursor: null }], 200],
+  ["GET", `/v1/xpubs/xpub_${ID}`, undefined, "getXpub", [`xpub_${ID}`], 200],
   [
     "GET",
     "/v1/addresses?network=local&account=a%20b&limit=200&cursor=abc",

@@ -93,10 +93,13 @@ test("what looks like a secret is struck out of a message", () => {
     "authorization: Bearer abc.def",
     "https://user:pass@rpc.example/v3/0123456789abcdef?key=zzz",
     `wss://node.example/${"s".repeat(40)}`,
+    `xprv9${"s".repeat(106)}`,
   ].join(" ");
   logFault(new Error(message), {});
   const { message: logged } = JSON.parse(lines[0] ?? "") as { message: string };
-  expect(logged).toBe("sk_*** whsec_*** authorization: Bearer *** https://rpc.example/*** wss://node.example/***");
+  expect(logged).toBe(
+    "sk_*** whsec_*** authorization: Bearer *** https://rpc.example/*** wss://node.example/*** xprv***",
+  );
 });
 
 test("a message of any length is one short line", () => {

@@ -99,6 +99,70 @@ describe("POST /v1/addresses", () => {
   });
 });
 
+describe("POST /v1/addresses with an extended public key", () => {
+  const base = { network: "local", xpub_id: "xpub_01h455vb4pex5vsknk084sn02q" };
+
+  test.each([
+    ["account", "order-1042"],
+    ["label", "x"],
+    ["metadata", { order: "1042" }],
+    ["start_height", null],
+  ])("%s fits: %j", async (field, value) => {
+    await expectFits("POST", "/v1/addresses", { ...base, [field]: value });
+  });
+
+  test.each([
+    ["xpub_id", "xpub_1", "xpub_id"],
+    ["xpub_id", "addr_01h455vb4pex5vsknk084sn02q", "xpub_id"],
+    ["xpub_id", null, "xpub_id"],
+    ["xpub_id", undefined, "address"],
+    ["address", "0xab", "xpub_id"],
+    ["start_height", 0, "start_height"],
+    ["account", "sluice:fees", "account"],
+    ["xpub", "xpub6", "xpub"],
+  ])("%s does not fit: %j", async (field, value, at) => {
+    await expectRefused("POST", "/v1/addresses", { ...base, [field]: value }, at);
+  });
+});
+
+describe("POST /v1/xpubs", () => {
+  const xpub =
+    "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
+  const base = { network: "bitcoin", xpub };
+
+  test.each([
+    ["type", "p2wpkh"],
+    ["type", "evm"],
+    ["label", "x".repeat(200)],
+    ["label", null],
+    ["next_index", 0],
+    ["next_index", 2_147_483_647],
+  ])("%s fits: %j", async (field, value) => {
+    await expectFits("POST", "/v1/xpubs", { ...base, [field]: value });
+  });
+
+  test.each([
+    ["network", "Bitcoin", "network"],
+    ["xpub", undefined, "xpub"],
+    ["xpub", null, "xpub"],
+    ["xpub", "", "xpub"],
+    ["xpub", xpub.slice(1), "xpub"],
+    ["xpub", `${xpub} `, "xpub"],
+    ["xpub", xpub.replace("zpub", "xpub"), "xpub"],
+    ["xpub", "x".repeat(60_000), "xpub"],
+    ["type", "p2wsh", "type"],
+    ["type", null, "type"],
+    ["label", "", "label"],
+    ["next_index", -1, "next_index"],
+    ["next_index", 1.5, "next_index"],
+    ["next_index", 2_147_483_648, "next_index"],
+    ["next_index", "7", "next_index"],
+    ["xprv", "x", "xprv"],
+  ])("%s does not fit: %j", async (field, value, at) => {
+    await expectRefused("POST", "/v1/xpubs", { ...base, [field]: value }, at);
+  });
+});
+
 describe("POST /v1/withdrawals", () => {
   const base = { network: "local", asset: "ETH", destination: "0xab", amount: "1.5" };
   // The same body asks for an estimate, without a key.

@@ -72,6 +72,8 @@ test("the calls are exactly these", () => {
     "GET /v1/webhook-endpoints/{id}/deliveries",
     "GET /v1/withdrawals",
     "GET /v1/withdrawals/{id}",
+    "GET /v1/xpubs",
+    "GET /v1/xpubs/{id}",
     "PATCH /v1/webhook-endpoints/{id}",
     "POST /v1/addresses",
     "POST /v1/api-keys",
@@ -96,6 +98,7 @@ test("the calls are exactly these", () => {
     "POST /v1/withdrawals/{id}/reject",
     "POST /v1/withdrawals/{id}/resolve",
     "POST /v1/withdrawals/{id}/speed-up",
+    "POST /v1/xpubs",
     "PUT /v1/policies/confirmations/{network}",
     "PUT /v1/policies/withdrawals",
     "PUT /v1/wallets/{network}/signer",
@@ -181,7 +184,8 @@ test("bodies of requests refuse what they do not know; answers may grow", () => 
 
 describe("what is required and what may be null", () => {
   test.each([
-    ["NewAddress", ["address", "network"]],
+    ["NewAddress", ["network"]],
+    ["NewXpub", ["network", "xpub"]],
     ["NewAsset", ["contract", "network"]],
     ["NewApiKey", ["name", "scopes"]],
     ["NewWebhookEndpoint", ["url"]],

@@ -21,6 +21,7 @@ import type {
   TenantView,
   WalletView,
   WithdrawalView,
+  XpubView,
 } from "../../src/core/views.ts";
 import type { SignerChoice } from "../../src/objects/api.ts";
 import type { Address, AddressPage } from "../../src/schema/address.ts";
@@ -37,6 +38,7 @@ import type { Tenant } from "../../src/schema/tenant.ts";
 import type { SignerBody, Wallet } from "../../src/schema/wallet.ts";
 import type { Delivery, Endpoint } from "../../src/schema/webhook-endpoint.ts";
 import type { Estimate, Withdrawal } from "../../src/schema/withdrawal.ts";
+import type { Xpub, XpubPage } from "../../src/schema/xpub.ts";
 
 /** `true` when each is assignable to the other, with the same fields left out or not. */
 type Same<S extends z.ZodType, View> = [z.output<S>] extends [View]
@@ -48,6 +50,8 @@ type Same<S extends z.ZodType, View> = [z.output<S>] extends [View]
 const same = [
   true satisfies Same<typeof Address, AddressView>,
   true satisfies Same<typeof AddressPage, Page<AddressView>>,
+  true satisfies Same<typeof Xpub, XpubView>,
+  true satisfies Same<typeof XpubPage, Page<XpubView>>,
   true satisfies Same<typeof ApiKey, ApiKeyView>,
   true satisfies Same<typeof Asset, AssetView>,
   true satisfies Same<typeof Backfill, BackfillView>,

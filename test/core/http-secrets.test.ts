@@ -225,3 +225,26 @@ describe("API keys", () => {
     ]);
   });
 });
+
+describe("extended private keys", () => {
+  // BIP-84's own test vector.
+  const ZPRV =
+    "zprvAdG4iTXWBoARxkkzNpNh8r6Qag3irQB8PzEMkAFeTRXxHpbF9z4QgEvBRmfvqWvGp42t42nvgGpNgYSJA9iefm1yYNZKEm7z6qUWCroSQnE";
+  const broken = `${ZPRV.slice(0, 40)}0${ZPRV.slice(41)}`;
+
+  test.each([
+    ["/v1/xpubs", { network: "bitcoin", xpub: ZPRV }],
+    ["/v1/xpubs", { network: "bitcoin", xpub: broken }],
+    ["/v1/xpubs", { network: "bitcoin", xpub: ZPRV, type: ZPRV, next_index: ZPRV }],
+    ["/v1/xpubs", { network: ZPRV, xpub: { [ZPRV.slice(0, 20)]: ZPRV } }],
+    ["/v1/addresses", { network: "bitcoin", xpub_id: ZPRV }],
+  ])("%s %j: refused before any object hears of it, and not shown again", async (path, body) => {
+    const { app, calls } = fakeApp({ tenant: {} });
+    const response = await app.request(path, keyed("POST", body, { "Idempotency-Key": "k" }));
+    expect(response.status).toBe(422);
+    expect(calls).toEqual([]);
+    const seen = `${await response.text()} ${JSON.stringify([...response.headers])} ${written.join()}`;
+    // A name that a caller made up is shown as the path of what is wrong with it, cut.
+    for (let at = 24; at + 8 <= ZPRV.length; at += 4) expect(seen).not.toContain(ZPRV.slice(at, at + 8));
+  });
+});

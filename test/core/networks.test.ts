@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { MAX_BLOCKS_PER_READ } from "../../src/chains/port.ts";
 import { parseAddress } from "../../src/core/address.ts";
-import type { NetworkSettings } from "../../src/core/network.ts";
+import { parseAmount } from "../../src/core/amount.ts";
+import { expiresByItself, type NetworkSettings } from "../../src/core/network.ts";
 import { networksFrom } from "../../src/core/network-settings.ts";
 import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
 
@@ -16,7 +17,13 @@ const NEW = {
   finality: "depth",
 };
 const USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
-const LOCAL_PAYOUT = { maxFeeGwei: 1_000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3_600 };
+const LOCAL_PAYOUT = {
+  kind: "nonces",
+  maxFeeGwei: 1_000,
+  feeModel: "eip1559",
+  replaceAfterBlocks: 5,
+  deadlineS: 3_600,
+};
 const OTHER = "0x1111111111111111111111111111111111111111";
 
 function applied(settings: object): Map<string, NetworkSettings> {
@@ -37,6 +44,10 @@ function refusal(json: string | object): string[] {
   return parsed.detail.split("\n").map((line) => line.replace(/^NETWORKS: /, ""));
 }
 
+const EVM_NETWORKS = BUILT_IN_NETWORKS.filter((built) => built.family === "evm");
+const BITCOIN_NETWORKS = BUILT_IN_NETWORKS.filter((built) => built.family === "bitcoin");
+const EXPIRING_NETWORKS = BUILT_IN_NETWORKS.filter(expiresByItself);
+
 describe("built-in networks", () => {
   // Measured by others, see docs/networks.md: what a network's blocks take.
   const BLOCK_MS: Record<string, number> = {
@@ -48,6 +59,13 @@ describe("built-in networks", () => {
     bsc: 450,
     sepolia: 12_000,
     local: 1_000,
+    bitcoin: 600_000,
+    "bitcoin-regtest": 1_000,
+    tron: 3_000,
+    "tron-nile": 3_000,
+    solana: 400,
+    "solana-devnet": 400,
+    "solana-local": 400,
   };
   // How many minutes the finalized tag is usually behind, plus the worst stall seen.
   const TAG_MINUTES: Record<string, number> = {
@@ -57,26 +75,38 @@ describe("built-in networks", () => {
     optimism: 30 + 60,
     polygon: 1 + 15,
     bsc: 1 + 15,
+    // Only final blocks are read: none is behind.
+    tron: 0,
+    "tron-nile": 0,
+    solana: 0,
+    "solana-devnet": 0,
+    "solana-local": 0,
   };
 
   it("has every network of the contract, once, on its own chain", () => {
-    const ids = BUILT_IN_NETWORKS.map(({ id, chainId, nativeAsset }) => `${id} ${chainId} ${nativeAsset.symbol}`);
+    const ids = BUILT_IN_NETWORKS.map(({ id, caip2, nativeAsset }) => `${id} ${caip2} ${nativeAsset.symbol}`);
     expect(ids).toEqual([
-      "ethereum 1 ETH",
-      "base 8453 ETH",
-      "arbitrum 42161 ETH",
-      "optimism 10 ETH",
-      "polygon 137 POL",
-      "bsc 56 BNB",
-      "sepolia 11155111 ETH",
-      "local 31337 ETH",
+      "ethereum eip155:1 ETH",
+      "base eip155:8453 ETH",
+      "arbitrum eip155:42161 ETH",
+      "optimism eip155:10 ETH",
+      "polygon eip155:137 POL",
+      "bsc eip155:56 BNB",
+      "sepolia eip155:11155111 ETH",
+      "local eip155:31337 ETH",
+      "bitcoin bip122:000000000019d6689c085ae165831e93 BTC",
+      "bitcoin-regtest bip122:0f9188f13cb7b2c71f2a335e3a4fc328 BTC",
+      "tron tron:0x2b6653dc TRX",
+      "tron-nile tron:0xcd8690dc TRX",
+      "solana solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp SOL",
+      "solana-devnet solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1 SOL",
+      "solana-local solana:local SOL",
     ]);
-    for (const { caip2, chainId } of BUILT_IN_NETWORKS) expect(caip2).toBe(`eip155:${chainId}`);
+    for (const { caip2, chainId } of EVM_NETWORKS) expect(caip2).toBe(`eip155:${chainId}`);
   });
 
   it("keeps the numbers of the contract for local", () => {
-    expect(BUILT_IN_NETWORKS.at(-1)).toMatchObject({
-      id: "local",
+    expect(network({}, "local")).toMatchObject({
       confirmations: 3,
       reorgWindow: 20,
       pollMs: 1_000,
@@ -85,7 +115,7 @@ describe("built-in networks", () => {
       native: true,
       internal: true,
       tokens: [],
-      payout: { maxFeeGwei: 1_000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3_600 },
+      payout: LOCAL_PAYOUT,
     });
   });
 
@@ -102,8 +132,10 @@ describe("built-in networks", () => {
       expect(built.pollMs).toBeGreaterThanOrEqual(1_000);
     });
 
-    it("B12: does not confirm by a count of blocks alone", () => {
+    it("B12: does not confirm by a count of blocks alone, unless a block is work", () => {
+      if (built.family === "bitcoin") return expect([built.finality, built.minConfirmSeconds]).toEqual(["depth", 0]);
       if (built.id === "local") return expect(built.finality).toBe("depth");
+      if (built.id === "solana-local") return expect([built.finality, built.minConfirmSeconds]).toEqual(["tag", 0]);
       expect(built.minConfirmSeconds).toBeGreaterThanOrEqual(12);
       // The floor is under what the depth takes anyway: it bites for depths that a merchant chose.
       expect(built.minConfirmSeconds * 1_000).toBeLessThanOrEqual(built.confirmations * blockMs);
@@ -113,6 +145,18 @@ describe("built-in networks", () => {
       const minutes = (built.reorgWindow * blockMs) / 60_000;
       expect(minutes).toBeGreaterThanOrEqual(built.finality === "tag" ? (TAG_MINUTES[built.id] ?? Number.NaN) : 0);
     });
+
+    it("lists canonical tokens, each symbol and contract once", () => {
+      const symbols = [built.nativeAsset, ...built.tokens].map(({ symbol }) => symbol.toLowerCase());
+      const contracts = built.tokens.map(({ contract }) => contract);
+      expect(new Set(symbols).size).toBe(symbols.length);
+      expect(new Set(contracts).size).toBe(contracts.length);
+      for (const contract of contracts) expect(parseAddress(built, contract)).toEqual({ ok: true, address: contract });
+    });
+  });
+
+  describe.each(EVM_NETWORKS)("$id", (built) => {
+    const blockMs = BLOCK_MS[built.id] ?? Number.NaN;
 
     it("replaces a payment after one to three minutes, often enough before a person is asked", () => {
       const { replaceAfterBlocks, deadlineS } = built.payout;
@@ -129,16 +173,55 @@ describe("built-in networks", () => {
       expect(built.payout.maxFeeGwei).toBeGreaterThan(0);
       expect(coins).toBeLessThanOrEqual(["polygon", "local"].includes(built.id) ? 0.04 : 0.01);
       expect(built.payout.feeModel).toBe("eip1559");
+      expect(built.pool).toBe(false);
+    });
+  });
+
+  describe.each(BITCOIN_NETWORKS)("$id", (built) => {
+    it("B73: keeps the blocks that a coinbase output waits for inside the window", () => {
+      expect(built.reorgWindow).toBeGreaterThanOrEqual(101);
     });
 
-    it("lists canonical tokens, each symbol and contract once", () => {
-      const symbols = [built.nativeAsset, ...built.tokens].map(({ symbol }) => symbol.toLowerCase());
-      const contracts = built.tokens.map(({ contract }) => contract);
-      expect(new Set(symbols).size).toBe(symbols.length);
-      expect(new Set(contracts).size).toBe(contracts.length);
-      for (const contract of contracts)
-        expect(parseAddress(built.family, contract)).toEqual({ ok: true, address: contract });
+    it("has several chances to replace a payment before a person is asked, after it could have been confirmed", () => {
+      const { replaceAfterBlocks, deadlineS } = built.payout;
+      expect(replaceAfterBlocks).toBeGreaterThanOrEqual(built.confirmations);
+      expect(deadlineS).toBeGreaterThanOrEqual((6 * replaceAfterBlocks * (BLOCK_MS[built.id] ?? Number.NaN)) / 1_000);
     });
+
+    it("caps what a fee may be: one input and two outputs, 150 bytes, cost at most a thousandth of a coin", () => {
+      expect((built.payout.maxFeeRate * 150) / 1e8).toBeLessThanOrEqual(0.001);
+      expect(built.payout.minFeeRate).toBeGreaterThanOrEqual(1);
+      expect(built.payout.minFeeRate).toBeLessThan(built.payout.maxFeeRate);
+    });
+
+    it("reads neither traces nor tokens", () => {
+      expect([built.native, built.internal, built.tokens]).toEqual([true, false, []]);
+    });
+  });
+
+  describe.each(EXPIRING_NETWORKS)("$id", (built) => {
+    it("reads final blocks alone", () => {
+      expect([built.finality, built.pool]).toEqual(["tag", false]);
+    });
+
+    it("makes a payment again after a minute, often enough before a person is asked", () => {
+      const { replaceAfterBlocks, deadlineS } = built.payout;
+      const lifeS = (replaceAfterBlocks * (BLOCK_MS[built.id] ?? Number.NaN)) / 1_000;
+      expect(lifeS).toBe(60);
+      expect(deadlineS).toBeGreaterThanOrEqual(10 * lifeS);
+    });
+
+    it("caps what a fee may be, in whole base units of its coin", () => {
+      const cap = parseAmount(built.payout.maxFee, built.nativeAsset.decimals);
+      expect(cap).toEqual({ ok: true, units: built.family === "tron" ? 100_000_000n : 10_000_000n });
+    });
+  });
+
+  it("reads the pool only where it is small", () => {
+    expect(BITCOIN_NETWORKS.map(({ id, pool }) => [id, pool])).toEqual([
+      ["bitcoin", false],
+      ["bitcoin-regtest", true],
+    ]);
   });
 
   it("B13: polygon survives a reorganisation of 157 blocks without asking a person", () => {
@@ -176,12 +259,22 @@ describe("built-in networks", () => {
 
   it("has its payout numbers in docs/networks.md", () => {
     const page = readFileSync(new URL("../../docs/networks.md", import.meta.url), "utf8");
-    for (const { id, payout } of BUILT_IN_NETWORKS) {
+    for (const { id, payout } of EVM_NETWORKS) {
       const numbers = [payout.maxFeeGwei, payout.replaceAfterBlocks, payout.deadlineS].map((n) =>
         n.toLocaleString("en-US"),
       );
       const [fee, blocks, deadline] = numbers;
       expect(page).toContain(`| ${id} | ${payout.feeModel} | ${fee} gwei | ${blocks} blocks | ${deadline} s |`);
+    }
+    for (const { id, pool, payout } of BITCOIN_NETWORKS) {
+      const { minFeeRate, maxFeeRate, feeTargetBlocks, maxBatch, replaceAfterBlocks, deadlineS } = payout;
+      const fees = `${minFeeRate} to ${maxFeeRate} sat/vB | ${feeTargetBlocks} blocks`;
+      const pace = `${replaceAfterBlocks} blocks | ${deadlineS.toLocaleString("en-US")} s`;
+      expect(page).toContain(`| ${id} | ${fees} | ${maxBatch} | ${pace} | ${pool ? "read" : "off"} |`);
+    }
+    for (const { id, nativeAsset, payout } of EXPIRING_NETWORKS) {
+      const pace = `${payout.replaceAfterBlocks} blocks | ${payout.deadlineS.toLocaleString("en-US")} s`;
+      expect(page).toContain(`| ${id} | ${payout.maxFee} ${nativeAsset.symbol} | ${pace} |`);
     }
   });
 
@@ -190,12 +283,12 @@ describe("built-in networks", () => {
     const rows = page
       .split("\n")
       .map((line) => line.split("|").map((cell) => cell.trim()))
-      .filter((cells) => /^`0x[0-9a-fA-F]{40}`$/.test(cells[3] ?? ""));
+      .filter((cells) => /^`(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})`$/.test(cells[3] ?? ""));
     const documented = rows.map(([, id, symbol, contract, decimals, first, second]) => {
       expect(first && second, `${id} ${symbol} needs two sources`).toBeTruthy();
       expect(first, `${id} ${symbol} has one source twice`).not.toBe(second);
       // parseAddress refuses mixed case with a wrong checksum, so this checks the spelling as well.
-      const parsed = parseAddress("evm", (contract ?? "").slice(1, -1));
+      const parsed = parseAddress(network({}, id ?? ""), (contract ?? "").slice(1, -1));
       return [id, symbol, parsed.ok ? parsed.address : parsed.reason, Number(decimals)];
     });
     const built = BUILT_IN_NETWORKS.flatMap(({ id, tokens }) =>
@@ -265,8 +358,9 @@ describe("NETWORKS", () => {
       minConfirmSeconds: 58,
       native: true,
       internal: true,
+      pool: false,
       tokens: [],
-      payout: { maxFeeGwei: 500, feeModel: "eip1559", replaceAfterBlocks: 90, deadlineS: 3_600 },
+      payout: { kind: "nonces", maxFeeGwei: 500, feeModel: "eip1559", replaceAfterBlocks: 90, deadlineS: 3_600 },
     });
     const stated = { ...NEW, native: false, internal: false, min_confirm_seconds: 0 };
     expect(network({ foo: stated }, "foo")).toMatchObject({ native: false, internal: false, minConfirmSeconds: 0 });
@@ -280,6 +374,7 @@ describe("NETWORKS", () => {
     expect(network({ foo: { ...NEW, poll_ms } }, "foo").payout.replaceAfterBlocks).toBe(blocks);
     const stated = { max_fee_gwei: 7, fee_model: "legacy", replace_after_blocks: 3, withdrawal_deadline_s: 60 };
     expect(network({ foo: { ...NEW, poll_ms, ...stated } }, "foo").payout).toEqual({
+      kind: "nonces",
       maxFeeGwei: 7,
       feeModel: "legacy",
       replaceAfterBlocks: 3,
@@ -339,8 +434,12 @@ describe("NETWORKS", () => {
       { base: { withdrawal_deadline_s: given } },
       `base.withdrawal_deadline_s: expected an integer from 10 to 604800, got ${given}`,
     ]),
-    [{ base: { family: "solana" } }, 'base.family: expected "evm", got "solana"'],
-    [{ foo: { ...NEW, family: "bitcoin" } }, 'foo.family: expected "evm", got "bitcoin"'],
+    [{ base: { family: "cosmos" } }, 'base.family: expected one of "evm", "bitcoin", "tron", "solana", got "cosmos"'],
+    [{ base: { family: "solana" } }, 'base.family: a built-in network keeps "evm", got "solana"'],
+    [
+      { foo: { ...NEW, family: "bitcoin" } },
+      'foo.family: expected "evm" for a network that is not built in, got "bitcoin"',
+    ],
     [{ base: { chain_id: 8454 } }, "base.chain_id: a built-in network keeps 8453, got 8454"],
     [
       { base: { native_asset: { symbol: "BASE", decimals: 18 } } },
@@ -384,6 +483,90 @@ describe("NETWORKS", () => {
     ],
   ])("refuses %j", (given, problem) => {
     expect(refusal(given)).toEqual([problem]);
+  });
+
+  const COINS = network({}, "bitcoin").payout;
+  it.each([
+    [{ pool: true }, { pool: true }],
+    [{ reorg_window: 101 }, { reorgWindow: 101 }],
+    [{ finality: "depth" }, {}],
+    [{ family: "bitcoin", native_asset: { symbol: "BTC", decimals: 8 } }, {}],
+    [{ min_fee_rate: 0.1 }, { payout: { ...COINS, minFeeRate: 0.1 } }],
+    [{ max_fee_rate: 1 }, { payout: { ...COINS, maxFeeRate: 1 } }],
+    [{ min_fee_rate: 10_000, max_fee_rate: 10_000 }, { payout: { ...COINS, minFeeRate: 10_000, maxFeeRate: 10_000 } }],
+    [{ fee_target_blocks: 1_008 }, { payout: { ...COINS, feeTargetBlocks: 1_008 } }],
+    [{ max_batch: 1 }, { payout: { ...COINS, maxBatch: 1 } }],
+    [
+      { replace_after_blocks: 3, withdrawal_deadline_s: 60 },
+      { payout: { ...COINS, replaceAfterBlocks: 3, deadlineS: 60 } },
+    ],
+  ])("changes a Bitcoin network by %j and nothing else", (given, changed) => {
+    expect(network({ bitcoin: given }, "bitcoin")).toEqual({ ...network({}, "bitcoin"), ...changed });
+  });
+
+  const rate = "a number from 0.1 to 10000";
+  it.each<[object, string]>([
+    [{ finality: "tag" }, 'bitcoin.finality: expected "depth", as Bitcoin has no tag, got "tag"'],
+    [
+      { reorg_window: 100 },
+      "bitcoin.reorg_window: expected 101 at least (a coinbase output waits for so many blocks), got 100",
+    ],
+    [{ min_fee_rate: 501 }, "bitcoin.min_fee_rate: expected at most max_fee_rate (500), got 501"],
+    ...[0, 0.09, 10_001, "5", null].flatMap((given): [object, string][] =>
+      ["min_fee_rate", "max_fee_rate"].map((key) => [
+        { [key]: given },
+        `bitcoin.${key}: expected ${rate}, got ${JSON.stringify(given)}`,
+      ]),
+    ),
+    [{ fee_target_blocks: 0 }, "bitcoin.fee_target_blocks: expected an integer from 1 to 1008, got 0"],
+    [{ max_batch: 501 }, "bitcoin.max_batch: expected an integer from 1 to 500, got 501"],
+    [{ pool: "yes" }, 'bitcoin.pool: expected true or false, got "yes"'],
+    [{ chain_id: 1 }, "bitcoin.chain_id: only networks of the evm family have it"],
+    [{ family: "evm" }, 'bitcoin.family: a built-in network keeps "bitcoin", got "evm"'],
+    [
+      { native_asset: { symbol: "XBT", decimals: 8 } },
+      'bitcoin.native_asset.symbol: a built-in network keeps "BTC", got "XBT"',
+    ],
+  ])("refuses %j for a Bitcoin network", (given, problem) => {
+    expect(refusal({ bitcoin: given })).toEqual([problem]);
+  });
+
+  const TRON = network({}, "tron").payout;
+  it.each([
+    [{ max_fee: "0.5" }, { payout: { ...TRON, maxFee: "0.5" } }],
+    [{ max_fee: "20", withdrawal_deadline_s: 60 }, { payout: { ...TRON, maxFee: "20", deadlineS: 60 } }],
+    [
+      { internal: false, poll_ms: 3_000 },
+      { internal: false, pollMs: 3_000 },
+    ],
+  ])("changes a TRON network by %j and nothing else", (given, changed) => {
+    expect(network({ tron: given }, "tron")).toEqual({ ...network({}, "tron"), ...changed });
+  });
+
+  it.each<[string, object, string]>([
+    ["tron", { finality: "depth" }, 'tron.finality: expected "tag", as only final blocks are read, got "depth"'],
+    ["tron", { max_fee: 5 }, "tron.max_fee: expected a decimal amount, got 5"],
+    ["tron", { max_fee: "1e3" }, 'tron.max_fee: expected a decimal amount, got "1e3"'],
+    ["tron", { max_fee: "0" }, 'tron.max_fee: expected more than nothing, with at most 6 decimals of TRX, got "0"'],
+    [
+      "tron",
+      { max_fee: "0.0000001" },
+      'tron.max_fee: expected more than nothing, with at most 6 decimals of TRX, got "0.0000001"',
+    ],
+    ["solana", { internal: true }, "solana.internal: only networks of the evm or tron family have it"],
+    ["bitcoin", { internal: true }, "bitcoin.internal: only networks of the evm or tron family have it"],
+    ["bitcoin", { tokens: [] }, "bitcoin.tokens: only networks of the evm or tron or solana family have it"],
+    ["base", { max_fee: "1" }, "base.max_fee: only networks of the tron or solana family have it"],
+  ])("refuses, for %s, %j", (id, given, problem) => {
+    expect(refusal({ [id]: given })).toEqual([problem]);
+  });
+
+  it.each([
+    ["bitcoin", { max_fee_gwei: 1, fee_model: "legacy" }, "evm"],
+    ["base", { pool: true, min_fee_rate: 1, max_fee_rate: 2, fee_target_blocks: 1, max_batch: 1 }, "bitcoin"],
+  ])("refuses, for %s, keys that only another family has", (id, given, family) => {
+    const problems = Object.keys(given).map((key) => `${id}.${key}: only networks of the ${family} family have it`);
+    expect(refusal({ [id]: given })).toEqual(problems);
   });
 
   it("refuses an unknown key by its name and says which there are", () => {

@@ -7,10 +7,10 @@ import { afterOutcome, type NodeHealth, newHealth, penalty, ranking } from "../.
 import type { NetworkSettings } from "../../src/core/network.ts";
 import { FakeChain, FakeNode, STRANGER } from "../support/fake-rpc.ts";
 
-const LOCAL = { id: "local", chainId: 31_337, internal: true };
+const LOCAL = { id: "local", caip2: "eip155:31337", internal: true };
 const T0 = 1_700_000_000_000;
 
-function stub(name: string, chainId: () => Promise<number> = async () => 31_337) {
+function stub(name: string, chain: () => Promise<string> = async () => "eip155:31337") {
   const calls: string[] = [];
   const reading = {
     blocks: [],
@@ -43,9 +43,9 @@ function stub(name: string, chainId: () => Promise<number> = async () => 31_337)
       calls.push("token");
       return null;
     },
-    chainId() {
-      calls.push("chainId");
-      return chainId();
+    chain() {
+      calls.push("chain");
+      return chain();
     },
   };
   return { node, calls };
@@ -136,25 +136,25 @@ describe("candidates", () => {
   });
 });
 
-describe("the chain id", () => {
+describe("the chain", () => {
   it("is asked for once, before anything else is believed", async () => {
     const { node, calls } = stub("a");
     const [candidate] = new ChainNodes(LOCAL, [node]).candidates(T0);
     await Promise.all([candidate?.tip(), candidate?.headers(1, 2)]);
     await candidate?.token("0x");
-    expect(calls).toEqual(["chainId", "tip", "headers", "token"]);
+    expect(calls).toEqual(["chain", "tip", "headers", "token"]);
   });
 
   it("of another chain bars a node for good, naming both", async () => {
-    const wrong = stub("wrong.test", async () => 1);
+    const wrong = stub("wrong.test", async () => "eip155:1");
     const nodes = new ChainNodes(LOCAL, [wrong.node, stub("right.test").node]);
     const candidate = at(nodes, "wrong.test", T0);
-    const message = "node wrong.test serves chain id 1, network local is chain id 31337";
+    const message = "node wrong.test serves eip155:1, network local is eip155:31337";
     for (let i = 0; i < 2; i++) {
       await expect(candidate.tip()).rejects.toMatchObject({ name: "ChainFault", retryable: false, message });
     }
     nodes.report(candidate, failed, T0);
-    expect(wrong.calls).toEqual(["chainId"]);
+    expect(wrong.calls).toEqual(["chain"]);
     expect(names(nodes, T0)).toEqual(["right.test"]);
     expect(names(nodes, T0 + 10 ** 10)).toEqual(["right.test"]);
     expect(nodes.refused).toEqual([{ node: "wrong.test", message }]);
@@ -165,7 +165,7 @@ describe("the chain id", () => {
     const flaky = stub("a", async () => {
       attempts += 1;
       if (attempts === 1) throw new ChainFault("a: no answer", true, "a");
-      return 31_337;
+      return "eip155:31337";
     });
     const [candidate] = new ChainNodes(LOCAL, [flaky.node]).candidates(T0);
     await expect(candidate?.tip()).rejects.toMatchObject({ retryable: true });
@@ -179,7 +179,7 @@ describe("createChainNodes", () => {
   const settings: NetworkSettings = {
     ...LOCAL,
     family: "evm",
-    caip2: "eip155:31337",
+    chainId: 31_337,
     nativeAsset: { symbol: "ETH", decimals: 18 },
     confirmations: 3,
     finality: "depth",
@@ -188,8 +188,9 @@ describe("createChainNodes", () => {
     pollMs: 1_000,
     native: true,
     internal: true,
+    pool: false,
     tokens: [],
-    payout: { maxFeeGwei: 1000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3600 },
+    payout: { kind: "nonces", maxFeeGwei: 1000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3600 },
   };
 
   it("makes a node for each URL, named by its host alone", async () => {
@@ -207,10 +208,8 @@ describe("createChainNodes", () => {
     const [without, having] = [new FakeNode(chain).lacks("debug_traceBlockByHash"), new FakeNode(chain)];
     const through: typeof fetch = (input, init) =>
       (String(input).includes("one.test") ? without : having).fetch(input, init);
-    // The chain id of the imaginary chain.
-    const local = { ...settings, chainId: 0x7a69 };
     const urls = ["https://one.test", "https://two.test"];
-    const nodes = createChainNodes({ settings: local, urls, fetch: through, timeoutMs: 1_000 });
+    const nodes = createChainNodes({ settings, urls, fetch: through, timeoutMs: 1_000 });
     const interest = { contracts: new Set<string>(), native: false, internal: true, watched: () => new Set<string>() };
     const read = async () => (await nodes.candidates(T0)[0]?.readBlocks(1, 1, interest))?.internal;
     expect([await read(), await read()]).toEqual(["untraced", "traced"]);

@@ -13,6 +13,8 @@ const PAYOUT = {
   destination: "0x00000000000000000000000000000000000a11ce",
   amount: "1.5",
 };
+const ZPUB =
+  "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 const PAGE = { data: [{ id: "one" }], next_cursor: null };
 
 interface Row {
@@ -66,6 +68,13 @@ const ROWS: readonly Row[] = [
     run: (s) => s.addresses.create({ network: "local", address: PAYOUT.destination, label: undefined }),
     reaches: "createAddress",
   },
+  {
+    call: "POST /v1/xpubs",
+    run: (s) => s.xpubs.create({ network: "bitcoin", xpub: ZPUB, label: undefined }),
+    reaches: "createXpub",
+  },
+  { call: "GET /v1/xpubs", run: (s) => first(s.xpubs.list({ limit: 7 })), reaches: "listXpubs", gives: PAGE },
+  { call: "GET /v1/xpubs/{id}", run: (s) => s.xpubs.get(`xpub_${ID}`), reaches: "getXpub" },
   {
     call: "GET /v1/addresses",
     run: (s) => first(s.addresses.list({ account: "a b&c" })),
@@ -279,6 +288,16 @@ describe("what is handed over", () => {
     const [input, key] = calls[0]?.args.slice(1) ?? [];
     expect(key).toBe("~ payout/1, of June");
     expect(input).toMatchObject({ ...PAYOUT, account: "default", externalId: "x-1", metadata: {} });
+  });
+
+  test("an order's next address, under the order's own key", async () => {
+    const { sluice, sent, calls } = overRoutes({ tenant: { deriveAddress: async () => given({ id: "addr" }) } });
+    const wanted = { network: "bitcoin", xpub_id: `xpub_${ID}`, account: "order-1042" };
+    await sluice.addresses.create(wanted, { idempotencyKey: "order-1042" });
+    expect(sent[0]?.headers["Idempotency-Key"]).toBe("order-1042");
+    expect(calls.map(({ method, args }) => [method, args[1]])).toEqual([
+      ["deriveAddress", { network: "bitcoin", xpubId: `xpub_${ID}`, account: "order-1042", label: null, metadata: {} }],
+    ]);
   });
 
   test("filters, with what a query must escape", async () => {

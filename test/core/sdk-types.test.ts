@@ -38,6 +38,7 @@ import type {
   WithdrawalPage,
   WithdrawalQuery,
 } from "../../src/schema/withdrawal.ts";
+import type { NewXpubBody, Xpub, XpubPage } from "../../src/schema/xpub.ts";
 import type { AnswerCode, EventOf, FieldProblem, Page, Sluice, SluiceEvent } from "../../src/sdk/index.ts";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
@@ -89,6 +90,9 @@ const answers = [
   true satisfies Lists<typeof AddressPage, "addresses", "list">,
   true satisfies Same<Back<"addresses", "create">, Row<"addresses", "list">>,
   true satisfies Same<Back<"addresses", "get">, Row<"addresses", "list">>,
+  true satisfies Lists<typeof XpubPage, "xpubs", "list">,
+  true satisfies Gives<typeof Xpub, "xpubs", "create">,
+  true satisfies Gives<typeof Xpub, "xpubs", "get">,
   true satisfies Lists<typeof DepositPage, "deposits", "list">,
   true satisfies Same<Back<"deposits", "get">, Row<"deposits", "list">>,
   true satisfies Lists<typeof BalancePage, "balances", "list">,
@@ -130,7 +134,13 @@ const requests = [
   true satisfies Takes<typeof Overlap, "apiKeys", "rotate", 1>,
   true satisfies Takes<typeof NewAssetBody, "assets", "create">,
   true satisfies Narrows<typeof AssetQuery, "assets", "list">,
-  true satisfies Takes<typeof NewAddressBody, "addresses", "create">,
+  // An address or a key below which it is made, where the schema asks in words.
+  true satisfies Same<keyof z.input<typeof NewAddressBody>, keyof Method<"addresses", "create">["given"][0]>,
+  true satisfies SameFields<
+    Omit<z.input<typeof NewAddressBody>, "address" | "xpub_id" | "start_height">,
+    Omit<Method<"addresses", "create">["given"][0], "address" | "xpub_id" | "start_height">
+  >,
+  true satisfies Takes<typeof NewXpubBody, "xpubs", "create">,
   true satisfies Narrows<typeof AddressQuery, "addresses", "list">,
   true satisfies Narrows<typeof DepositQuery, "deposits", "list">,
   true satisfies Narrows<typeof LedgerQuery, "balances", "list">,
@@ -192,11 +202,17 @@ const refusedByTypes = [
   () => sluice.withdrawals.create(payout, { timeoutMs: 1 }),
   // @ts-expect-error an amount is text
   () => sluice.withdrawals.create({ ...payout, amount: 1 }, { idempotencyKey: "k" }),
+  // @ts-expect-error an address is given or derived
+  () => sluice.addresses.create({ network: "local", address: "0x0", xpub_id: "xpub_1" }),
+  // @ts-expect-error neither
+  () => sluice.addresses.create({ network: "local" }),
+  // @ts-expect-error a derived address has no past
+  () => sluice.addresses.create({ network: "local", xpub_id: "xpub_1", start_height: 1 }),
   // @ts-expect-error a replay begins at one place
   () => sluice.webhookEndpoints.replay("we_1", { after_sequence: 1, since: "2026-01-01T00:00:00Z" }),
 ];
 
 test("the SDK's types are the schemas' (the compiler has checked it)", () => {
   for (const checked of [answers, requests, events, problems]) expect(checked).not.toContain(false);
-  expect(refusedByTypes).toHaveLength(4);
+  expect(refusedByTypes).toHaveLength(7);
 });

@@ -1,6 +1,7 @@
 /** One payment, one row a step: what the chain says on the left, what is told on the right. */
 
 import { describe, expect, it } from "vitest";
+import { UNMINED } from "../../src/core/transfer.ts";
 import {
   type ChainView,
   type ConfirmationRule,
@@ -28,6 +29,11 @@ const view = (head: number, more: Partial<ChainView> = {}): ChainView => ({
   minConfirmSeconds: 0,
   ...more,
 });
+
+/** The same payment, in no block yet. */
+const waiting = (): SeenPayment => ({ ...at(0), height: UNMINED, blockHash: "", timestamp: 0 });
+const coinbase = (height: number): SeenPayment => ({ ...at(height), leastDepth: 101 });
+const wide = { windowFrom: 900 };
 
 interface Line {
   readonly seen: SeenPayment | null;
@@ -131,6 +137,100 @@ const tables: Record<string, { rule?: ConfirmationRule; lines: Line[] }> = {
       { seen: null, view: view(201), says: "" },
     ],
   },
+  "waits to be mined, and is one pending payment from there on": {
+    lines: [
+      { seen: waiting(), view: view(99), says: "pending" },
+      { seen: waiting(), view: view(500), says: "" },
+      { seen: at(501), view: view(501), says: "" },
+      { seen: at(501), view: view(503), says: "confirmed" },
+    ],
+  },
+  "waited, and is read when it is deep already": {
+    lines: [
+      { seen: waiting(), view: view(99), says: "pending" },
+      { seen: at(100), view: view(200), says: "confirmed settled" },
+    ],
+  },
+  "B69 waits and is replaced": {
+    lines: [
+      { seen: waiting(), view: view(99), says: "pending" },
+      { seen: null, view: view(100), says: "dropped" },
+      { seen: null, view: view(200), says: "" },
+    ],
+  },
+  "goes from the pool and comes back": {
+    lines: [
+      { seen: waiting(), view: view(99), says: "pending" },
+      { seen: null, view: view(99), says: "dropped" },
+      { seen: waiting(), view: view(99), says: "pending" },
+      { seen: at(100), view: view(102), says: "confirmed" },
+    ],
+  },
+  "a pending one that a reorganisation puts back into the pool": {
+    lines: [
+      { seen: at(100), view: view(101), says: "pending" },
+      { seen: waiting(), view: view(102), says: "" },
+      { seen: at(103), view: view(103), says: "" },
+    ],
+  },
+  "B74 a confirmed one that a reorganisation puts back into the pool, and that is then replaced": {
+    lines: [
+      { seen: at(100), view: view(102), says: "pending confirmed" },
+      { seen: waiting(), view: view(103), says: "reverted pending#2" },
+      { seen: waiting(), view: view(500), says: "" },
+      { seen: null, view: view(501), says: "dropped#2" },
+    ],
+  },
+  "a settled one that a person reopened, and that waits again": {
+    lines: [
+      { seen: at(100), view: view(200), says: "pending confirmed settled" },
+      { seen: waiting(), view: view(200, { windowFrom: 90 }), says: "reverted pending#2" },
+    ],
+  },
+  "waits under the chain's own tag": {
+    rule: "finalized",
+    lines: [
+      { seen: waiting(), view: view(100, { finalized: 99, windowFrom: 100 }), says: "pending" },
+      { seen: waiting(), view: view(400, { finalized: 399, windowFrom: 400 }), says: "" },
+    ],
+  },
+  "B73 new coins: not at 100 confirmations, whatever the rule says": {
+    rule: 6,
+    lines: [
+      { seen: coinbase(1_000), view: view(1_005, wide), says: "pending" },
+      { seen: coinbase(1_000), view: view(1_099, wide), says: "" },
+      { seen: coinbase(1_000), view: view(1_100, wide), says: "confirmed" },
+    ],
+  },
+  "B73 new coins under a rule that asks for more": {
+    rule: 120,
+    lines: [
+      { seen: coinbase(1_000), view: view(1_118, wide), says: "pending" },
+      { seen: coinbase(1_000), view: view(1_119, wide), says: "confirmed" },
+    ],
+  },
+  "B73 new coins under the chain's own tag: final, and deep enough": {
+    rule: "finalized",
+    lines: [
+      { seen: coinbase(1_000), view: view(1_050, { ...wide, finalized: 1_040 }), says: "pending" },
+      { seen: coinbase(1_000), view: view(1_099, { ...wide, finalized: 1_040 }), says: "" },
+      { seen: coinbase(1_000), view: view(1_100, { ...wide, finalized: 1_040 }), says: "confirmed" },
+    ],
+  },
+  "B73 new coins that are deep enough, and not final yet": {
+    rule: "finalized",
+    lines: [
+      { seen: coinbase(1_000), view: view(1_100, { ...wide, finalized: 999 }), says: "pending" },
+      { seen: coinbase(1_000), view: view(1_101, { ...wide, finalized: 1_000 }), says: "confirmed" },
+    ],
+  },
+  "the chain's own depth is that of the first sight, like the rule": {
+    lines: [
+      { seen: coinbase(1_000), view: view(1_001, wide), says: "pending" },
+      { seen: at(1_001, "'"), view: view(1_004, wide), says: "" },
+      { seen: at(1_001, "'"), view: view(1_101, wide), says: "confirmed" },
+    ],
+  },
   "never seen": { lines: [{ seen: null, view: view(100), says: "" }] },
 };
 
@@ -166,6 +266,29 @@ describe("when to look again", () => {
     ["pending", "finalized", byDepth, view(100), { height: 120, finalized: 100 }],
   ] as const)("%s under %s", (status, rule, settlesBy, at, expected) => {
     expect(nextLook(told(status, rule), at, settlesBy)).toEqual(expected);
+  });
+
+  it.each([
+    ["pending, too shallow for its chain", 6, view(1_003), { height: 1_100, finalized: null }],
+    ["pending under the tag, neither final nor deep", "finalized", view(1_003), { height: 1_100, finalized: 1_000 }],
+    [
+      "pending under the tag, final and not deep",
+      "finalized",
+      view(1_050, { finalized: 1_000 }),
+      { height: 1_100, finalized: null },
+    ],
+    ["pending under the tag, deep and not final", "finalized", view(1_100), { height: 1_144, finalized: 1_000 }],
+  ] as const)("new coins, %s", (_, rule, at, expected) => {
+    const coins: Told = { ...coinbase(1_000), status: "pending", epoch: 1, rule };
+    expect(nextLook(coins, at, { finality: "depth", reorgWindow: 144 })).toEqual(expected);
+  });
+
+  it.each([3, "finalized"] as const)("never at a height while it waits to be mined, under %s", (rule) => {
+    const waits: Told = { ...waiting(), status: "pending", epoch: 1, rule };
+    for (const settlesBy of [byDepth, byTag]) {
+      expect(nextLook(waits, view(100), settlesBy)).toEqual({ height: null, finalized: null });
+    }
+    expect(confirmationsAt(waits, 100)).toBe(0);
   });
 
   it("counts the block itself as the first confirmation, and none for what was taken back", () => {

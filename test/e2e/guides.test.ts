@@ -19,7 +19,11 @@ const HALF_ETHER = 5n * 10n ** 17n;
 const folder = mkdtempSync(join(tmpdir(), "sluice-guides-"));
 const guide = snippets("getting-started.md", "ts").join("\n");
 const webhooks = snippets("webhooks.md", "ts").map((code, i) => [`webhooks-${i}.ts`, code] as const);
-const pages = [["shop.ts", guide] as const, ["once.ts", snippets("exactly-once.md", "ts").join("\n")] as const];
+const pages = [
+  ["shop.ts", guide] as const,
+  ["once.ts", snippets("exactly-once.md", "ts").join("\n")] as const,
+  ["addresses.ts", snippets("addresses.md", "ts").join("\n")] as const,
+];
 const files = [...pages, ...webhooks];
 let service: Service | undefined;
 

@@ -115,7 +115,7 @@ const payment: Transfer = {
 };
 const node: ChainNode = {
   name: "mine",
-  chainId: async () => 7,
+  chain: async () => "eip155:7",
   tip: async () => ({ head: block(head), finalized: null }),
   headers: async (from, to) => blocks(from, to),
   readBlocks: async (from: number, to: number, interest: Interest): Promise<Reading> => ({

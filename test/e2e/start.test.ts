@@ -8,6 +8,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { probePort } from "../../scripts/ports.mjs";
+import { scheduledOf } from "../../scripts/worker.mjs";
 import { type Chain, chainAt, startAnvil } from "../support/anvil.ts";
 import { freePort } from "../support/ports.ts";
 import { launch, type Service, startService } from "../support/service.ts";
@@ -41,6 +42,12 @@ describe("one service, through all its ends", () => {
     expect(await chain().rpc("eth_chainId")).toBe("0x7a69");
     ({ key, tenantId } = await service.signUp());
     await isStillThere();
+  });
+
+  it("fires the Worker's cron, which looks for scanners that do not wake up", async () => {
+    const fired = await fetch(scheduledOf(service.url));
+    expect(await fired.json()).toMatchObject({ outcome: "ok" });
+    expect(service.output()).not.toContain("cron:");
   });
 
   it("keeps its secrets to its user, and off every command line", () => {

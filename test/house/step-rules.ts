@@ -13,8 +13,10 @@ const HANDS_FETCH_ON = new Set([
   "src/objects/chain-scanner.ts",
   "src/objects/endpoint/base.ts",
   "src/objects/tenant/targets.ts",
-  "src/objects/tenant/withdrawals/signing.ts",
-  "src/chains/evm/http-exchange.ts",
+  "src/objects/tenant/withdrawals/coins/signing.ts",
+  "src/objects/tenant/withdrawals/expiring/signing.ts",
+  "src/objects/tenant/withdrawals/nonces/signing.ts",
+  "src/chains/rpc/http-exchange.ts",
   "src/watcher/evm-source.ts",
 ]);
 /** Bindings whose calls are steps: D1 by `withDeadline`, objects by `objectOf`, the limiter where it is called. */
@@ -70,13 +72,16 @@ function bareForwards(program: Node): Set<Node> {
   return found;
 }
 
-/** D1. A statement that is prepared is as good as sent. Drizzle's `prepare()` takes nothing, and stays in the object. */
+/**
+ * D1. A statement that is prepared is as good as sent. Drizzle's `prepare()` takes nothing, and stays in the object; a
+ * chain's node prepares transactions, by requests that are steps.
+ */
 function database(program: Node, complain: Complain): void {
   const inTime = within(program, /^withDeadline$/);
   walk(program, (node) => {
     if (node.type !== "CallExpression" || inTime.has(node)) return undefined;
     const method = calledMember(node) ?? "";
-    const isPrepared = method === "prepare" && firstArgument(node) !== null;
+    const isPrepared = method === "prepare" && firstArgument(node) !== null && nameOf(node.callee) !== "node.prepare";
     const isDirect =
       /^(batch|exec|dump|withSession)$/.test(method) && /(^|\.)(db|DB)\.\w+$/.test(nameOf(node.callee) ?? "");
     if (isPrepared || isDirect) complain(node, `asks D1 (${method}) outside withDeadline`);

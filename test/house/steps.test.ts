@@ -14,9 +14,9 @@ describe("src/", () => {
   it("makes a step of each boundary", () => {
     for (const [path, call] of [
       ["src/store/d1/deadline.ts", "step(`d1 "],
-      ["src/chains/evm/http-exchange.ts", "step(`rpc "],
+      ["src/chains/rpc/http-exchange.ts", "step(`rpc "],
       ["src/webhooks/delivery.ts", 'step("webhook"'],
-      ["src/objects/tenant/withdrawals/sign.ts", 'step("sign"'],
+      ["src/objects/tenant/withdrawals/nonces/sign.ts", 'step("sign"'],
       ["src/http/worker.ts", 'step("sign-up limit"'],
       ["src/objects/stepped-storage.ts", "commitStep(`"],
     ] as const) {

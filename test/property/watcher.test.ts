@@ -6,7 +6,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Balance, depositConfirmed, depositReverted, EMPTY_BALANCE, post } from "../../src/core/ledger.ts";
-import { type ChainView, decide, type SeenPayment, type Step, type Told } from "../../src/core/watcher.ts";
+import { UNMINED } from "../../src/core/transfer.ts";
+import {
+  type ChainView,
+  type ConfirmationRule,
+  decide,
+  nextLook,
+  type SeenPayment,
+  type Step,
+  type Told,
+} from "../../src/core/watcher.ts";
 
 const WINDOW = 8;
 const KEYS = ["t1/log:0", "t1/log:1", "t2/value", "t3/call:0"];
@@ -97,6 +106,73 @@ function play(
   }
   return { story, chain };
 }
+
+/**
+ * A key in a world with a pool: it waits, it is mined, a reorganisation takes it out, and it is told of late or
+ * not at all in between. Height and head move on their own.
+ */
+const sight = fc.record({
+  where: fc.constantFrom("gone", "waits", "mined"),
+  depth: fc.integer({ min: 1, max: WINDOW + 3 }),
+  grows: fc.integer({ min: 0, max: 3 }),
+  amountUnits: fc.bigInt({ min: 1n, max: 2n }),
+  fork: fc.nat(2),
+});
+const rules = fc.constantFrom<ConfirmationRule>(1, 3, "finalized");
+
+describe("any path through a pool", () => {
+  it("I1 a payment that waits is never credited: confirmed comes from a block alone, and in turn with reverted", () => {
+    fc.assert(
+      fc.property(
+        fc.array(sight, { minLength: 1, maxLength: 30 }),
+        rules,
+        fc.constantFrom(1, 5),
+        (sights, rule, leastDepth) => {
+          let told: Told | null = null;
+          let head = 100;
+          let isCredited = false;
+          for (const { where, depth, grows, amountUnits, fork } of sights) {
+            head += grows;
+            const height = where === "waits" ? UNMINED : head - depth + 1;
+            const place = { height, blockHash: where === "waits" ? "" : `${height}@${fork}`, timestamp: 0 };
+            const seen = where === "gone" ? null : { address: "w", asset: "native", amountUnits, leastDepth, ...place };
+            const view: ChainView = {
+              head,
+              headTimestamp: head,
+              finalized: head - 4,
+              windowFrom: head - WINDOW + 1,
+              minConfirmSeconds: 0,
+            };
+            const decision = decide(told, seen, view, () => rule);
+            for (const step of decision.steps) {
+              if (step.type === "confirmed") {
+                expect([isCredited, where]).toEqual([false, "mined"]);
+                expect(step.told.height).toBe(height);
+                if (depth <= WINDOW) expect(depth).toBeGreaterThanOrEqual(leastDepth);
+                isCredited = true;
+              }
+              if (step.type === "reverted") {
+                expect(isCredited).toBe(true);
+                isCredited = false;
+              }
+              if (step.type === "settled") expect(step.told.height).toBeLessThan(view.windowFrom);
+            }
+            told = decision.told;
+            if (seen !== null) expect(told?.height).toBe(height);
+            if (where === "waits") expect(told?.status).toBe("pending");
+            const byDepth = { finality: "depth", reorgWindow: WINDOW } as const;
+            const look = told === null ? null : nextLook(told, view, byDepth);
+            // What is due at all is due soon, and above what has been looked at.
+            expect(look?.height ?? head + 1).toBeLessThanOrEqual(head + WINDOW + 5);
+            expect(look?.height ?? head + 1).toBeGreaterThan(head);
+            expect(look?.finalized ?? head).toBeGreaterThan(view.finalized);
+          }
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+  });
+});
 
 /** What matters at rest: which payments count, for how much, and where they stand. Rounds are history. */
 function standing(told: ReadonlyMap<string, Told>) {

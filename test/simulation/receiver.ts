@@ -104,7 +104,7 @@ export class Receiver {
     const owner = this.#service.d1.rows(key, tx_id, transfer_index)[0]?.tenant_id;
     if (owner !== this.#tenantId()) this.#complaints.add(`I5 ${id} was told, and its key is ${String(owner)}'s`);
     // What is read long after it was mined is deep enough however far the reading has come.
-    const isFinal = this.#headNow() - block_height >= REORG_WINDOW;
+    const isFinal = block_height !== null && this.#headNow() - block_height >= REORG_WINDOW;
     if (confirmations_required !== null && confirmations < confirmations_required && !isFinal)
       this.#complaints.add(`I5 ${id} was told at ${confirmations} of ${confirmations_required} blocks`);
   }

@@ -29,8 +29,9 @@ export const LOCAL: NetworkSettings = {
   pollMs: 1000,
   native: true,
   internal: true,
+  pool: false,
   tokens: [],
-  payout: { maxFeeGwei: 1000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3600 },
+  payout: { kind: "nonces", maxFeeGwei: 1000, feeModel: "eip1559", replaceAfterBlocks: 5, deadlineS: 3600 },
 };
 
 export interface Call {

@@ -33,6 +33,8 @@ export interface WatchRequest {
   readonly network: string;
   /** By default a fresh one, in lower case. */
   readonly address?: string;
+  /** In place of an address: the next one below this extended public key. */
+  readonly xpubId?: string;
   readonly account?: string;
   readonly startHeight?: number;
   readonly held?: bigint;
@@ -145,10 +147,10 @@ export async function openMerchant(service: Service, name: string): Promise<Merc
   consumer.setSecret(endpoint.secret);
 
   async function watch(request: WatchRequest): Promise<Watched> {
-    const { network, address = freshAddress(), account, startHeight, held = 0n } = request;
+    const { network, xpubId, account, startHeight, held = 0n } = request;
     const body = {
       network,
-      address,
+      ...(xpubId === undefined ? { address: request.address ?? freshAddress() } : { xpub_id: xpubId }),
       ...(account && { account }),
       ...(startHeight !== undefined && { start_height: startHeight }),
     };

@@ -1,6 +1,6 @@
 /**
  * What must hold whenever a chain rests: the service, its merchants and the chain agree, both ways, to the
- * last base unit. The chain's side is asked for balances alone, never for logs or traces, so that a mistake
+ * last base unit. An EVM chain is asked for balances alone, never for logs or traces, so that a mistake
  * in reading those cannot hide itself.
  */
 
@@ -10,6 +10,20 @@ import type { AssetView, BalanceView, DepositView, EventView, LedgerEntryView } 
 import type { Chain, Hex } from "./anvil.ts";
 import { balanceKey } from "./consumer.ts";
 import type { Merchant } from "./merchant.ts";
+
+/** A network, and what its chain says, whatever its family. */
+export interface Judged {
+  readonly id: string;
+  height(): Promise<number>;
+  /** Up to where the service has read this chain. */
+  scannedTo(): Promise<number | null>;
+  /** I5: what counts equals what the addresses hold, and every payment that counts stands on the chain. */
+  differences(
+    merchant: Merchant,
+    deposits: readonly DepositView[],
+    assets: readonly AssetView[],
+  ): Promise<readonly string[]>;
+}
 
 export interface ChainOf {
   readonly id: string;
@@ -28,15 +42,30 @@ const WITHIN_MS = 30_000;
 /** A second event of something that was told already would have come by then. */
 const REST_MS = 300;
 
-/** Waits until nothing differs any more, rests, and looks again. */
-export async function expectExact(
+export function expectExact(
   network: ChainOf,
+  merchants: readonly Merchant[],
+  options: ExactOptions = {},
+): Promise<void> {
+  const { id, chain } = network;
+  const judged: Judged = {
+    id,
+    height: () => chain.height(),
+    scannedTo: () => network.scannedTo(),
+    differences: (...of) => againstChain(network, ...of),
+  };
+  return expectJudgedExact(judged, merchants, options);
+}
+
+/** Waits until nothing differs any more, rests, and looks again. */
+export async function expectJudgedExact(
+  network: Judged,
   merchants: readonly Merchant[],
   options: ExactOptions = {},
 ): Promise<void> {
   const until = Date.now() + (options.withinMs ?? WITHIN_MS);
   const look = async () => {
-    const height = await network.chain.height();
+    const height = await network.height();
     const scannedTo = await network.scannedTo();
     if (scannedTo !== height) return [`${network.id} is at ${height}, read up to ${scannedTo}`];
     return (await Promise.all(merchants.map((merchant) => differences(network, merchant, options)))).flat();
@@ -52,7 +81,7 @@ export async function untilRead(network: ChainOf): Promise<void> {
   await expect.poll(() => network.scannedTo(), { timeout: WITHIN_MS }).toBeGreaterThanOrEqual(height);
 }
 
-async function differences(network: ChainOf, merchant: Merchant, options: ExactOptions): Promise<string[]> {
+async function differences(network: Judged, merchant: Merchant, options: ExactOptions): Promise<string[]> {
   const [deposits, events, balances, entries] = await Promise.all([
     merchant.deposits(),
     merchant.events(),
@@ -61,7 +90,7 @@ async function differences(network: ChainOf, merchant: Merchant, options: ExactO
   ]);
   const assets = await assetsOf(merchant);
   return [
-    ...(await againstChain(network, merchant, deposits, assets)),
+    ...(await network.differences(merchant, deposits, assets)),
     ...eventsAlone(events),
     ...againstDeposits(events, deposits, options.reopened ?? false),
     ...againstLedger(deposits, balances, entries, assets),
@@ -73,11 +102,10 @@ async function assetsOf(merchant: Merchant): Promise<AssetView[]> {
   return (await merchant.call<{ data: AssetView[] }>("GET", "/v1/assets")).data;
 }
 
-function isLive({ status }: DepositView): boolean {
+export function isLive({ status }: DepositView): boolean {
   return status === "pending" || status === "confirmed" || status === "settled";
 }
 
-/** I5: what counts equals what the addresses hold, and every payment that counts stands on the chain. */
 async function againstChain(
   network: ChainOf,
   merchant: Merchant,
@@ -279,7 +307,7 @@ function unitsOf(amount: string, decimals: number): bigint {
   return BigInt(whole + fraction.padEnd(decimals, "0"));
 }
 
-function sum(deposits: readonly DepositView[]): bigint {
+export function sum(deposits: readonly DepositView[]): bigint {
   return deposits.reduce((total, deposit) => total + BigInt(deposit.amount_units), 0n);
 }
 

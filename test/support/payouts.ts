@@ -10,6 +10,17 @@ import { isOpen, mayBecome } from "../../src/core/withdrawal.ts";
 import type { Chain, Hex, Receipt } from "./anvil.ts";
 import type { Merchant } from "./merchant.ts";
 
+/** A network, and what its chain says of payments, whatever its family. */
+export interface PaidWorld {
+  readonly id: string;
+  /** I6: at most one payment, and exactly one when it is called paid; the fee is booked once it is final. */
+  differences(
+    merchant: Merchant,
+    withdrawals: readonly WithdrawalView[],
+    entries: readonly LedgerEntryView[],
+  ): Promise<readonly string[]>;
+}
+
 export interface PaidOn {
   readonly id: string;
   readonly chain: Chain;
@@ -83,8 +94,12 @@ export async function holding(
   return BigInt(await chain.rpc<Hex>("eth_call", [call, "latest"]));
 }
 
+export function expectAgreed(network: PaidOn, merchants: readonly Merchant[]): Promise<void> {
+  return expectAgreedOn({ id: network.id, differences: (...of) => againstChain(network, ...of) }, merchants);
+}
+
 /** Waits until nothing differs any more, rests, and looks again. */
-export async function expectAgreed(network: PaidOn, merchants: readonly Merchant[]): Promise<void> {
+export async function expectAgreedOn(network: PaidWorld, merchants: readonly Merchant[]): Promise<void> {
   const until = Date.now() + WITHIN_MS;
   const look = async () => (await Promise.all(merchants.map((merchant) => differences(network, merchant)))).flat();
   while ((await look()).length > 0 && Date.now() < until) await pause(100);
@@ -92,7 +107,7 @@ export async function expectAgreed(network: PaidOn, merchants: readonly Merchant
   expect(await look()).toEqual([]);
 }
 
-async function differences(network: PaidOn, merchant: Merchant): Promise<string[]> {
+async function differences(network: PaidWorld, merchant: Merchant): Promise<string[]> {
   const [withdrawals, events, entries, balances] = await Promise.all([
     merchant.withdrawals({ network: network.id }),
     merchant.events(),
@@ -126,7 +141,7 @@ async function differences(network: PaidOn, merchant: Merchant): Promise<string[
         problems.push(`I3: ${account} ${asset} ${bucket}: ${shown[bucket]}, entries ${units}`);
     }
   }
-  return [...problems, ...(await againstChain(network, merchant, withdrawals, entries))];
+  return [...problems, ...(await network.differences(merchant, withdrawals, entries))];
 }
 
 /** I12. */
@@ -176,7 +191,6 @@ function bookingOf({ id, amount_units, transitions }: WithdrawalView, entries: r
   return problems;
 }
 
-/** I6: at most one payment, and exactly one when it is called paid; the network's fee is booked once it is final. */
 async function againstChain(
   network: PaidOn,
   merchant: Merchant,

@@ -1,6 +1,6 @@
 /**
  * A provider of JSON-RPC between the service and a real node: it forwards, and misbehaves as its script says.
- * Its URL carries a secret, as providers' URLs do.
+ * Its URL carries a secret, as providers' URLs do: in its path, or as a password where nodes want one.
  */
 
 import { randomBytes } from "node:crypto";
@@ -50,15 +50,20 @@ export interface Held {
   cut(): void;
 }
 
+export interface ProxyOptions {
+  /** The secret is a password that every request must have, as a Bitcoin node wants it. */
+  readonly login?: boolean;
+}
+
 export interface RpcProxy {
-  /** With a secret in its path. */
+  /** With the secret in it. */
   readonly url: string;
   readonly secret: string;
   /** Requests so far. */
   readonly requests: () => number;
   /** Signed bytes that came to be sent, in order, whatever became of them. */
   readonly sent: readonly string[];
-  /** The node that answers when the script names no other; null: nobody, HTTP 503. */
+  /** The node that answers when the script names no other, with its password in the URL; null: nobody, HTTP 503. */
   setNode(url: string | null): void;
   /** Replaces the script. */
   setFaults(faults: Faults): void;
@@ -70,7 +75,7 @@ export interface RpcProxy {
   close(): Promise<void>;
 }
 
-export async function startRpcProxy(): Promise<RpcProxy> {
+export async function startRpcProxy({ login = false }: ProxyOptions = {}): Promise<RpcProxy> {
   const secret = `rpc-${randomBytes(16).toString("hex")}`;
   let node: string | null = null;
   let faults: Faults = {};
@@ -79,10 +84,15 @@ export async function startRpcProxy(): Promise<RpcProxy> {
   let traps: readonly Trap[] = [];
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (login && message.headers.authorization !== basic(USER, secret)) {
+      message.resume();
+      response.writeHead(401).end();
+      return;
+    }
     const body = JSON.parse(await textOf(message)) as RpcRequest | RpcRequest[];
     requests += 1;
     const calls = Array.isArray(body) ? body : [body];
-    sent.push(...calls.flatMap(({ method, params }) => (method === SEND ? String(params[0]) : [])));
+    sent.push(...calls.flatMap(({ method, params }) => (SENDS.has(method) ? String(params[0]) : [])));
     const trap = traps.find(({ wanted }) => calls.some(wanted));
     if (trap !== undefined) {
       traps = traps.filter((other) => other !== trap);
@@ -118,7 +128,7 @@ export async function startRpcProxy(): Promise<RpcProxy> {
   const { port } = server.address() as AddressInfo;
 
   return {
-    url: `http://127.0.0.1:${port}/v2/${secret}`,
+    url: login ? `http://${USER}:${secret}@127.0.0.1:${port}` : `http://127.0.0.1:${port}/v2/${secret}`,
     secret,
     requests: () => requests,
     sent,
@@ -151,10 +161,11 @@ export function asksForHead(call: Call): boolean {
 }
 
 export function isSend(call: Call): boolean {
-  return call.method === SEND;
+  return SENDS.has(call.method);
 }
 
-const SEND = "eth_sendRawTransaction";
+const SENDS: ReadonlySet<string> = new Set(["eth_sendRawTransaction", "sendrawtransaction"]);
+const USER = "sluice";
 
 interface Trap {
   readonly wanted: (call: Call) => boolean;
@@ -192,16 +203,25 @@ async function answer(requests: readonly RpcRequest[], script: Faults, node: str
   return items;
 }
 
-async function forward(url: string, calls: readonly Call[]): Promise<Reply[]> {
+async function forward(node: string, calls: readonly Call[]): Promise<Reply[]> {
+  // fetch refuses a URL with credentials in it.
+  const url = new URL(node);
+  const identity = url.password === "" ? {} : { authorization: basic(url.username, decodeURIComponent(url.password)) };
+  url.username = "";
+  url.password = "";
   const response = await fetch(url, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...identity },
     body: JSON.stringify(calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params }))),
   });
   const items = (await response.json()) as (Reply & { id: number })[];
   const replies = new Array<Reply>(calls.length);
   for (const { id, ...rest } of items) replies[id] = "result" in rest ? { result: rest.result } : { error: rest.error };
   return replies;
+}
+
+function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 }
 
 async function textOf(message: IncomingMessage): Promise<string> {

@@ -8,8 +8,21 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { API_VERSION } from "../../src/core/api-version.ts";
 import { EVENT_TYPES, type EventType, type EventView } from "../../src/core/views.ts";
 import { newAddress, pay, payTokens } from "../support/model-chain.ts";
-import { call, chain, empty, Merchant, mineAndPoll, node, OPERATOR_TOKEN, poll, quiet, startLine } from "./line.ts";
+import {
+  call,
+  chain,
+  empty,
+  local,
+  Merchant,
+  mineAndPoll,
+  node,
+  OPERATOR_TOKEN,
+  poll,
+  quiet,
+  startLine,
+} from "./line.ts";
 import { ETH, PayingMerchant, startPayouts } from "./payout-line.ts";
+import { Pool, servePools } from "./pools.ts";
 
 declare global {
   interface ImportMeta {
@@ -100,6 +113,23 @@ describe("events", () => {
     expect((await call("POST", "/v1/operator/networks/local/resume", { key: OPERATOR_TOKEN })).status).toBe(202);
     await poll(3);
     collect(await merchant.events());
+  });
+
+  it("of payments that wait to be mined happen", async () => {
+    await startLine();
+    local.pool = true;
+    const pool = new Pool(node);
+    servePools(pool);
+    const merchant = await Merchant.signUp();
+    const address = newAddress();
+    await merchant.watch(address);
+    pool.txs = [pay(address, ETH)];
+    await poll();
+    pool.txs = [];
+    await poll();
+    expect(await merchant.told()).toBe("pending dropped");
+    collect(await merchant.events());
+    local.pool = false;
   });
 
   it("of withdrawals happen", async () => {

@@ -20,7 +20,12 @@ export const { DB, OPERATOR_TOKEN, CHAIN_SCANNER, TENANT } = env as unknown as E
 
 /** Everything that may be set differently for one test: the same object that the service reads. */
 export const local = BUILT_IN_NETWORKS.find((network) => network.id === "local") as {
-  -readonly [K in "confirmations" | "reorgWindow" | "finality" | "pollMs"]: (typeof BUILT_IN_NETWORKS)[number][K];
+  -readonly [K in
+    | "confirmations"
+    | "reorgWindow"
+    | "finality"
+    | "pollMs"
+    | "pool"]: (typeof BUILT_IN_NETWORKS)[number][K];
 };
 const asShipped = { ...local };
 

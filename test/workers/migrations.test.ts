@@ -68,7 +68,15 @@ it("D1 of the first version is brought up to date with its rows", async () => {
   expect(await dump(run, before)).toEqual(before);
   expect({ tables: await tablesOf(run), indexes: await indexesOf(run) }).toEqual(upToDate);
   const added = upToDate.tables.filter((table) => !first.includes(table));
-  expect(added).toEqual(["tenant_work", "wallet_nonces", "withdrawal_keys"]);
+  expect(added).toEqual([
+    "live_attempts",
+    "spend_members",
+    "spent_outputs",
+    "tenant_work",
+    "wallet_nonces",
+    "withdrawal_keys",
+    "xpub_indexes",
+  ]);
   for (const table of added) expect(await run(`SELECT * FROM "${table}"`)).toEqual([]);
   // Once more changes nothing.
   await applyD1Migrations(DB, TEST_MIGRATIONS);
@@ -84,7 +92,25 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
     "tenant",
     TENANT as unknown as DurableObjectNamespace,
     tenantMigrations as Migrations,
-    ["attempts", "counters", "reconciliations", "signers", "slots", "wallets", "withdrawal_transitions", "withdrawals"],
+    [
+      "attempts",
+      "coins",
+      "counters",
+      "expiring_attempts",
+      "expiring_payments",
+      "reconciliations",
+      "signers",
+      "slots",
+      "spend_attempts",
+      "spend_inputs",
+      "spend_members",
+      "spends",
+      "wallet_addresses",
+      "wallets",
+      "withdrawal_transitions",
+      "withdrawals",
+      "xpubs",
+    ],
   ],
   ["scanner", CHAIN_SCANNER as unknown as DurableObjectNamespace, scannerMigrations as Migrations, []],
   ["endpoint", WEBHOOK_ENDPOINT as unknown as DurableObjectNamespace, endpointMigrations as Migrations, []],

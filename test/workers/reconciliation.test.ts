@@ -15,7 +15,7 @@ import type { Env } from "../../src/env.ts";
 import type { Tenant } from "../../src/index.ts";
 import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import { WithdrawalCommit } from "../../src/objects/tenant/withdrawals/commit.ts";
-import { signerOf } from "../../src/objects/tenant/withdrawals/signing.ts";
+import { signerOf } from "../../src/objects/tenant/withdrawals/nonces/signing.ts";
 import { patrol } from "../../src/patrol.ts";
 import { claimNonce, claimWithdrawalKey } from "../../src/store/d1/withdrawals.ts";
 import { putDeposit } from "../../src/store/tenant/deposit-store.ts";
@@ -120,6 +120,7 @@ async function deposit(merchant: Merchant, units: bigint): Promise<void> {
       status: "confirmed",
       epoch: 1,
       rule: "3",
+      leastDepth: 1,
       height: 50,
       blockHash: "0x50",
       timestampS: 1,
@@ -248,6 +249,7 @@ describe("a report", () => {
       used_nonces: 2,
       open_withdrawals: 2,
       open_nonces: 1,
+      open_spends: 0,
     });
     expect(found.counters).toEqual({ withdrawal_key_replays: 4, unresolved_withdrawals: 0, mismatches: 0 });
     expect(await line.merchant.get("/v1/reconciliation")).toEqual(found);

@@ -1,6 +1,7 @@
 /** One tenant's object in workerd: keys, repeated requests, foreign ids, pages, policies, and what it makes of observations. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { UNMINED } from "../../src/core/transfer.ts";
 import type { ApiKeyView, DepositView, Page, Scope } from "../../src/core/views.ts";
 import { type Tenant, WebhookEndpoint } from "../../src/index.ts";
 import type { Observation, Observed, SeenTransfer } from "../../src/objects/api.ts";
@@ -322,6 +323,52 @@ describe("observations", () => {
     ]);
     await scans.observe(200);
     expect((await merchant.deposits()).map((d) => d.status)).toEqual(["reverted", "confirmed"]);
+  });
+
+  describe("of a pool", () => {
+    const waiting = { height: UNMINED, blockHash: "", timestamp: 0 };
+
+    it("say nothing against what stands in a block below the window, and nothing that a removal there would undo", async () => {
+      const paid = scans.transfer(100, 5n);
+      await scans.observe(102, { added: [paid] });
+      const before = await merchant.deposit();
+      // Not settled yet as far as this tenant has heard, and settled already.
+      for (const says of ["pending confirmed settled", "pending confirmed settled"]) {
+        await scans.observe(125, { added: [{ ...paid, ...waiting }] });
+        await scans.observe(125, { removed: [{ ...paid, wasUnmined: true }] });
+        expect(await merchant.told()).toBe(says);
+      }
+      expect(await merchant.deposit()).toMatchObject({ id: before.id, block_height: 100, epoch: 1 });
+    });
+
+    it("count again once a reorganisation took the payment out, however far the window has moved", async () => {
+      const paid = scans.transfer(100, 5n);
+      await scans.observe(102, { added: [paid] });
+      await scans.observe(125, { added: [{ ...paid, ...waiting }], removed: [paid] });
+      expect(await merchant.told()).toBe("pending confirmed reverted pending");
+      await scans.observe(126, { removed: [{ ...paid, wasUnmined: true }] });
+      expect(await merchant.told()).toBe("pending confirmed reverted pending dropped");
+    });
+
+    it("a removal of what waited does not undo what was mined, one of what was mined does", async () => {
+      const paid = scans.transfer(100, 5n);
+      await scans.observe(99, { added: [{ ...paid, ...waiting }] });
+      await scans.observe(100, { added: [paid], removed: [{ ...paid, wasUnmined: true }] });
+      await scans.observe(102, { removed: [{ ...paid, wasUnmined: true }] });
+      expect(await merchant.told()).toBe("pending confirmed");
+      await scans.observe(103, { removed: [{ ...paid, wasUnmined: true }, paid] });
+      expect(await merchant.told()).toBe("pending confirmed reverted");
+    });
+
+    it("the whole that does not name what waits drops it", async () => {
+      const [a, b] = [scans.transfer(0, 1n, waiting), scans.transfer(0, 2n, waiting)];
+      expect(await scans.observe(100, { added: [a, b] })).toMatchObject({ nextHeight: null, nextFinalized: null });
+      await scans.observe(100, { base: null, added: [b] });
+      expect((await merchant.deposits()).map((d) => `${d.amount_units} ${d.status}`)).toEqual([
+        "2 pending",
+        "1 dropped",
+      ]);
+    });
   });
 
   it("B132 a commit that breaks off in the middle leaves nothing of itself", async () => {

@@ -76,7 +76,7 @@ describe("keys", () => {
   it("B79: of fifty requests at once with one key, all with one meaning, each has it and there is one row", async () => {
     const tenant = newTenant();
     const claims = await Promise.all(Array.from({ length: AT_ONCE }, () => claimWithdrawalKey(DB, keyClaim(tenant))));
-    expect(claims).toEqual(Array(AT_ONCE).fill({ kind: "own", hadNonce: null }));
+    expect(claims).toEqual(Array(AT_ONCE).fill({ kind: "own", had: null }));
     expect(await keysOf(tenant)).toEqual([{ account: "a", key: "k", fingerprint: "f" }]);
   });
 
@@ -107,7 +107,7 @@ describe("keys", () => {
     expect(await keysOf(tenant)).toHaveLength(applies ? 1 : 0);
     // Tenant and key are listed together or not at all.
     expect(await dueOf(tenant)).toBe(applies ? 100 : null);
-    expect(await claimWithdrawalKey(DB, keyClaim(tenant))).toEqual({ kind: "own", hadNonce: null });
+    expect(await claimWithdrawalKey(DB, keyClaim(tenant))).toEqual({ kind: "own", had: null });
     expect(await keysOf(tenant)).toHaveLength(1);
   });
 
@@ -116,7 +116,7 @@ describe("keys", () => {
     await claimWithdrawalKey(DB, keyClaim(tenant));
     await claimNonce(DB, nonceClaim(tenant, { nonce: 7 }));
     await claimNonce(DB, nonceClaim(tenant, { nonce: 11, subject: `wd_else_${tenant}` }));
-    expect(await claimWithdrawalKey(DB, keyClaim(tenant))).toEqual({ kind: "own", hadNonce: 7 });
+    expect(await claimWithdrawalKey(DB, keyClaim(tenant))).toEqual({ kind: "own", had: "nonce 7" });
   });
 
   it("a key that is given back may be claimed with another meaning", async () => {

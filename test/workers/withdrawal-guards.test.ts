@@ -14,9 +14,9 @@ import { agree, type MinedReceipt, type WalletLook, type WalletQuestion } from "
 import { isOpen, WITHDRAWAL_STATES, type WithdrawalState } from "../../src/core/withdrawal.ts";
 import type { Tenant } from "../../src/index.ts";
 import type { TenantContext } from "../../src/objects/tenant/context.ts";
-import { follow } from "../../src/objects/tenant/withdrawals/follow.ts";
-import { payerOf } from "../../src/objects/tenant/withdrawals/payer.ts";
-import { MAX_ATTEMPTS } from "../../src/objects/tenant/withdrawals/sign.ts";
+import { follow } from "../../src/objects/tenant/withdrawals/nonces/follow.ts";
+import { payerOf } from "../../src/objects/tenant/withdrawals/nonces/payer.ts";
+import { MAX_ATTEMPTS } from "../../src/objects/tenant/withdrawals/nonces/sign.ts";
 import { a, dnsAnswer, type Zone } from "../support/dns.ts";
 import { Gate, newAddress, pay } from "../support/model-chain.ts";
 import { decodeSigned, type Signed } from "../support/wallet-chain.ts";

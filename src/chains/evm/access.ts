@@ -4,11 +4,11 @@
  */
 
 import { type Interest, MAX_BLOCKS_PER_RANGE } from "../port.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import { Span } from "../span.ts";
 import { Attempts } from "./attempts.ts";
 import { MissingMethods } from "./missing-methods.ts";
 import { Pace } from "./pace.ts";
-import type { RpcClient } from "./rpc.ts";
-import { Span } from "./span.ts";
 
 export const TRACE_STYLES = ["debug_traceBlockByHash", "trace_block"] as const;
 export type TraceStyle = (typeof TRACE_STYLES)[number];

@@ -12,12 +12,12 @@
  */
 
 import type { Transfer } from "../../core/transfer.ts";
+import type { Cut } from "../cut.ts";
 import type { BlockRef, Reading } from "../port.ts";
+import type { RpcAnswer, RpcCall } from "../rpc/client.ts";
+import { chunked } from "../rpc/parallel.ts";
 import type { NodeAccess } from "./access.ts";
-import type { Cut } from "./cut.ts";
-import { chunked } from "./parallel.ts";
 import type { Log } from "./records.ts";
-import type { RpcAnswer, RpcCall } from "./rpc.ts";
 import { amountOf, formOf, senderOf } from "./transfer-log.ts";
 
 export interface Unweighed {

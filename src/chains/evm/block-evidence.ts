@@ -5,15 +5,15 @@
  */
 
 import { TRANSFER_TOPIC } from "../../core/transfer-log.ts";
+import type { Cut } from "../cut.ts";
+import type { RpcAnswer } from "../rpc/client.ts";
+import { chunked } from "../rpc/parallel.ts";
+import { isUnknownBlock } from "../rpc/rpc-failure.ts";
 import type { NodeAccess } from "./access.ts";
 import { bloomMayHold, bloomMayHoldTransfer } from "./bloom.ts";
-import type { Cut } from "./cut.ts";
-import { chunked } from "./parallel.ts";
 import { parseList } from "./parse.ts";
 import { BLOCK_RECEIPTS, blockReceipts, provenOrCut, provenReceiptsSingly } from "./receipts.ts";
 import { type Block, type Log, parseLog, type Receipt } from "./records.ts";
-import type { RpcAnswer } from "./rpc.ts";
-import { isUnknownBlock } from "./rpc-failure.ts";
 import { isListedTransfer } from "./transfer-log.ts";
 import { factsOf, type TxFacts } from "./tx-facts.ts";
 

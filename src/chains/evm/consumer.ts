@@ -4,9 +4,9 @@
  * twice the binary logarithm of the range in requests.
  */
 
+import type { RpcClient } from "../rpc/client.ts";
+import { isMethodMissing, isStateGone, isUnknownBlock } from "../rpc/rpc-failure.ts";
 import { parseAddressHex, parseHash, parseList, parseObject, parseQuantity, toQuantity } from "./parse.ts";
-import type { RpcClient } from "./rpc.ts";
-import { isMethodMissing, isStateGone, isUnknownBlock } from "./rpc-failure.ts";
 
 export interface ConsumerQuestion {
   readonly sender: string;

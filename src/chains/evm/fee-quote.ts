@@ -1,11 +1,11 @@
 /** What the network asks for gas now, in the model that the operator set for it. Wei per gas. */
 
 import type { FeeQuote } from "../../core/fees.ts";
-import type { NetworkSettings } from "../../core/network.ts";
+import type { EvmNetwork } from "../../core/network.ts";
 import { ChainFault } from "../port.ts";
+import type { RpcClient } from "../rpc/client.ts";
+import { isMethodMissing } from "../rpc/rpc-failure.ts";
 import { MalformedAnswer, parseAmountHex, parseList, parseObject } from "./parse.ts";
-import type { RpcClient } from "./rpc.ts";
-import { isMethodMissing } from "./rpc-failure.ts";
 
 /** 1 gwei: what clients offered before there was a method to ask. */
 const LEAST_TIP = 1_000_000_000n;
@@ -14,7 +14,7 @@ const HISTORY_BLOCKS = 5;
 const HISTORY_PERCENTILE = 50;
 
 /** @throws ChainFault, MalformedAnswer */
-export async function readFeeQuote(rpc: RpcClient, network: Pick<NetworkSettings, "id" | "payout">): Promise<FeeQuote> {
+export async function readFeeQuote(rpc: RpcClient, network: Pick<EvmNetwork, "id" | "payout">): Promise<FeeQuote> {
   switch (network.payout.feeModel) {
     case "eip1559":
       return readMarket(rpc, network.id);

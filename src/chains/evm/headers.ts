@@ -3,13 +3,13 @@
  * height that the node does not have or whose link is broken.
  */
 
+import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
+import { inParallel } from "../rpc/parallel.ts";
+import { isUnknownBlock } from "../rpc/rpc-failure.ts";
 import { type NodeAccess, PARALLEL_REQUESTS } from "./access.ts";
-import type { Cut } from "./cut.ts";
-import { inParallel } from "./parallel.ts";
 import { toQuantity } from "./parse.ts";
 import { type Block, parseBlock } from "./records.ts";
-import { isUnknownBlock } from "./rpc-failure.ts";
 
 export interface HeaderRange {
   readonly from: number;

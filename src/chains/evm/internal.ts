@@ -4,7 +4,11 @@
  * too much for one answer is traced by its transactions: nobody may stop the reading with a heavy block.
  */
 
+import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
+import type { RpcAnswer } from "../rpc/client.ts";
+import { inParallel } from "../rpc/parallel.ts";
+import { isMethodMissing, isStateGone, isTimeout, isUnknownBlock } from "../rpc/rpc-failure.ts";
 import { lacksTraces, type NodeAccess, TRACE_STYLES, type TraceStyle } from "./access.ts";
 import {
   type InternalPayment,
@@ -13,11 +17,7 @@ import {
   readTransactionTrace,
   type TraceReading,
 } from "./call-traces.ts";
-import type { Cut } from "./cut.ts";
-import { inParallel } from "./parallel.ts";
 import { toQuantity } from "./parse.ts";
-import type { RpcAnswer } from "./rpc.ts";
-import { isMethodMissing, isStateGone, isTimeout, isUnknownBlock } from "./rpc-failure.ts";
 
 /** Traces at a time. They are the largest answers there are. */
 const PARALLEL_TRACES = 2;

@@ -4,17 +4,17 @@
  * What a vendor suggests instead is not looked at.
  */
 
+import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
+import type { RpcAnswer } from "../rpc/client.ts";
+import { chunked, inParallel } from "../rpc/parallel.ts";
+import { isUnknownBlock, mayHelpToAskLess, type RpcFailure } from "../rpc/rpc-failure.ts";
 import { type NodeAccess, PARALLEL_REQUESTS } from "./access.ts";
 import { keepListed, listedLogs, MAX_CONTRACTS_PER_FILTER, transferFilter } from "./block-evidence.ts";
 import { bloomMayHold } from "./bloom.ts";
-import type { Cut } from "./cut.ts";
-import { chunked, inParallel } from "./parallel.ts";
 import { parseObject, toQuantity } from "./parse.ts";
 import { provenReceiptsOf } from "./receipts.ts";
 import { type Log, parseRef } from "./records.ts";
-import type { RpcAnswer } from "./rpc.ts";
-import { isUnknownBlock, mayHelpToAskLess, type RpcFailure } from "./rpc-failure.ts";
 import type { TxFacts } from "./tx-facts.ts";
 
 /** What is kept of a header while its range is read. */

@@ -4,6 +4,7 @@
  */
 
 import type { TokenFacts } from "../../core/network.ts";
+import { Cut } from "../cut.ts";
 import {
   type BlockRef,
   ChainFault,
@@ -14,15 +15,15 @@ import {
   MAX_BLOCKS_PER_READ,
   type Reading,
 } from "../port.ts";
+import { assertRange } from "../range.ts";
+import { RpcClient } from "../rpc/client.ts";
+import type { ProviderSettings } from "../rpc/http-exchange.ts";
 import { lacksTraces, type NodeAccess, newAccess } from "./access.ts";
-import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
-import type { ProviderSettings } from "./http-exchange.ts";
 import { MalformedAnswer, parseObject, parseQuantity } from "./parse.ts";
 import { readBlocks } from "./read-blocks.ts";
 import { readRange } from "./read-range.ts";
 import { parseRef } from "./records.ts";
-import { RpcClient } from "./rpc.ts";
 import { readToken } from "./token.ts";
 
 export class EvmNode implements ChainNode {
@@ -84,11 +85,11 @@ export class EvmNode implements ChainNode {
     return this.#guarded(() => readToken(this.#access.rpc, contract));
   }
 
-  chainId(): Promise<number> {
+  chain(): Promise<string> {
     return this.#guarded(async () => {
       const answer = await this.#access.rpc.call("eth_chainId", []);
       if (!answer.ok) throw this.#access.rpc.fault("chain id", answer.failure);
-      return parseQuantity(answer.result, "chain id");
+      return `eip155:${parseQuantity(answer.result, "chain id")}`;
     });
   }
 
@@ -99,11 +100,5 @@ export class EvmNode implements ChainNode {
       if (!(error instanceof MalformedAnswer)) throw error;
       throw new ChainFault(`${this.name}: ${this.#access.rpc.clean(error.message)}`, true, this.name);
     }
-  }
-}
-
-function assertRange(from: number, to: number, max: number): void {
-  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from || to - from >= max) {
-    throw new Error(`a reading covers 1 to ${max} heights, asked for ${from}..${to}`);
   }
 }

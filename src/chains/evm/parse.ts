@@ -3,13 +3,9 @@
  * Hex comes out in lower case, so that comparing strings compares values.
  */
 
-/** An answer that does not have the form it must have. Becomes a `ChainFault` where the node is known. */
-export class MalformedAnswer extends Error {
-  override readonly name = "MalformedAnswer";
-  constructor(what: string, expected: string, got: unknown) {
-    super(`${what}: expected ${expected}, got ${show(got)}`);
-  }
-}
+import { MalformedAnswer } from "../rpc/malformed.ts";
+
+export { MalformedAnswer, parseList, parseObject } from "../rpc/malformed.ts";
 
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/;
 const LOWER_DIGITS = /^0x[0-9a-f]*$/;
@@ -55,16 +51,6 @@ export function parseData(value: unknown, what: string): string {
   throw new MalformedAnswer(what, "bytes in hex", value);
 }
 
-export function parseList(value: unknown, what: string): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  throw new MalformedAnswer(what, "an array", value);
-}
-
-export function parseObject(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new MalformedAnswer(what, "an object", value);
-}
-
 export function toQuantity(value: number): string {
   return `0x${value.toString(16)}`;
 }
@@ -75,13 +61,4 @@ function parseBytes(value: unknown, chars: number, what: string, expected: strin
     if (ANY_DIGITS.test(value)) return value.toLowerCase();
   }
   throw new MalformedAnswer(what, expected, value);
-}
-
-function show(value: unknown): string {
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === "object" && value !== null) return "an object";
-  if (typeof value !== "string") return String(value);
-  return value.length <= 80
-    ? JSON.stringify(value)
-    : `${JSON.stringify(value.slice(0, 80))}... (${value.length} characters)`;
 }

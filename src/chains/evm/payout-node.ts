@@ -1,25 +1,25 @@
 /**
  * One EVM provider as the withdrawal line sees it: the calls of `PayoutNode`, over JSON-RPC. No answer is used
- * and nothing is sent before the provider has shown the right chain id, and a send is exactly one request.
+ * and nothing is sent before the provider has shown that it serves the right chain, and a send is exactly one request.
  */
 
 import type { FeeQuote } from "../../core/fees.ts";
-import type { NetworkSettings } from "../../core/network.ts";
+import type { EvmNetwork } from "../../core/network.ts";
 import type { SendReply } from "../../core/send-answer.ts";
 import type { WalletLook, WalletQuestion } from "../../core/wallet-look.ts";
-import { ChainIdCheck } from "../chain-id-check.ts";
+import { ChainCheck } from "../chain-check.ts";
 import type { Call, GasEstimate, PayoutNode } from "../payout.ts";
 import { ChainFault } from "../port.ts";
+import { RpcClient } from "../rpc/client.ts";
+import type { ProviderSettings } from "../rpc/http-exchange.ts";
+import { isExecutionFailure, type RpcFailure } from "../rpc/rpc-failure.ts";
 import { findConsumer } from "./consumer.ts";
 import { readFeeQuote } from "./fee-quote.ts";
-import type { ProviderSettings } from "./http-exchange.ts";
 import { balanceOfCall } from "./intent.ts";
 import { MalformedAnswer, parseAmountHex, parseData, parseQuantity } from "./parse.ts";
-import { RpcClient } from "./rpc.ts";
-import { isExecutionFailure, type RpcFailure } from "./rpc-failure.ts";
 import { readWalletLook } from "./wallet-look.ts";
 
-export type PayoutNetwork = Pick<NetworkSettings, "id" | "chainId" | "finality" | "reorgWindow" | "payout">;
+export type PayoutNetwork = Pick<EvmNetwork, "id" | "caip2" | "finality" | "reorgWindow" | "payout">;
 
 const HASH = /^0x[0-9a-fA-F]{64}$/;
 /** `0x` and one word of an ABI answer. */
@@ -29,14 +29,14 @@ export class EvmPayoutNode implements PayoutNode {
   readonly name: string;
   readonly #rpc: RpcClient;
   readonly #network: PayoutNetwork;
-  readonly #chainId: ChainIdCheck;
+  readonly #chain: ChainCheck;
 
   /** @throws Error when the URL is none; the message does not show it. */
   constructor(provider: ProviderSettings, network: PayoutNetwork) {
     this.#rpc = new RpcClient(provider);
     this.name = this.#rpc.name;
     this.#network = network;
-    this.#chainId = new ChainIdCheck(network, this.name, () => this.#askChainId());
+    this.#chain = new ChainCheck(network, this.name, () => this.#askChain());
   }
 
   look(question: WalletQuestion): Promise<WalletLook> {
@@ -45,7 +45,7 @@ export class EvmPayoutNode implements PayoutNode {
 
   async send(raw: string): Promise<SendReply> {
     try {
-      await this.#chainId.passed();
+      await this.#chain.passed();
       const answer = await this.#rpc.call("eth_sendRawTransaction", [raw]);
       if (!answer.ok) return replyOf(answer.failure);
       const { result } = answer;
@@ -53,8 +53,8 @@ export class EvmPayoutNode implements PayoutNode {
       const got = this.#rpc.clean(JSON.stringify(result) ?? "nothing");
       return { kind: "no_answer", text: `expected a transaction hash, got ${got}`, status: null };
     } catch (error) {
-      if (this.#chainId.refusal !== null)
-        return { kind: "error", code: 0, text: `wrong chainid: ${this.#chainId.refusal}` };
+      if (this.#chain.refusal !== null)
+        return { kind: "error", code: 0, text: `wrong chainid: ${this.#chain.refusal}` };
       return { kind: "no_answer", text: error instanceof Error ? error.message : String(error), status: null };
     }
   }
@@ -95,15 +95,15 @@ export class EvmPayoutNode implements PayoutNode {
     return this.#guarded(() => findConsumer(this.#rpc, { sender, nonce, from, to }));
   }
 
-  async #askChainId(): Promise<number> {
+  async #askChain(): Promise<string> {
     const answer = await this.#rpc.call("eth_chainId", []);
     if (!answer.ok) throw this.#rpc.fault("chain id", answer.failure);
-    return parseQuantity(answer.result, "chain id");
+    return `eip155:${parseQuantity(answer.result, "chain id")}`;
   }
 
   async #guarded<T>(run: () => Promise<T>): Promise<T> {
     try {
-      await this.#chainId.passed();
+      await this.#chain.passed();
       return await run();
     } catch (error) {
       if (!(error instanceof MalformedAnswer)) throw error;

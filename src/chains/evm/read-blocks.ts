@@ -2,15 +2,15 @@
  * Reading near the head: few blocks, each by its own hash, nothing believed that its header does not bear out.
  */
 
+import { Cut } from "../cut.ts";
 import type { Interest, Reading } from "../port.ts";
+import { bothOf } from "../rpc/parallel.ts";
 import type { NodeAccess } from "./access.ts";
 import { weighBlocks } from "./arrivals.ts";
 import { evidenceOf, keepListed } from "./block-evidence.ts";
 import { bloomMayHoldTransfer, EMPTY_BLOOM } from "./bloom.ts";
-import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
 import { readInternal } from "./internal.ts";
-import { bothOf } from "./parallel.ts";
 import { provenReceipts } from "./receipts.ts";
 import type { Block } from "./records.ts";
 import { readingOf, settle } from "./settle.ts";

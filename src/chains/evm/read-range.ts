@@ -5,16 +5,16 @@
  */
 
 import { TRANSFER_TOPIC } from "../../core/transfer-log.ts";
+import { Cut } from "../cut.ts";
 import type { BlockRef, Interest, Reading } from "../port.ts";
+import { chunked, inParallel } from "../rpc/parallel.ts";
 import { type NodeAccess, PARALLEL_REQUESTS, paceOf } from "./access.ts";
 import { weighRange } from "./arrivals.ts";
 import { keepListed } from "./block-evidence.ts";
 import { bloomMayHold, bloomMayHoldTransfer } from "./bloom.ts";
-import { Cut } from "./cut.ts";
 import { readChain } from "./headers.ts";
 import { readInternal } from "./internal.ts";
 import { type LogRange, type RangeHeader, readLogRange } from "./log-range.ts";
-import { chunked, inParallel } from "./parallel.ts";
 import { BLOCK_RECEIPTS, blockReceipts, provenReceiptsOf, receiptsOf } from "./receipts.ts";
 import type { Log, NativePayment } from "./records.ts";
 import { readingOf, settle } from "./settle.ts";

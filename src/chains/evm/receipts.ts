@@ -4,14 +4,14 @@
  * block is not done (never that it holds nothing).
  */
 
+import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
+import { chunked } from "../rpc/parallel.ts";
+import { isMethodMissing, isTimeout, isTooMuch, isUnknownBlock, type RpcFailure } from "../rpc/rpc-failure.ts";
 import type { NodeAccess } from "./access.ts";
-import type { Cut } from "./cut.ts";
-import { chunked } from "./parallel.ts";
 import { parseList } from "./parse.ts";
 import { proveReceipts } from "./receipt-proof.ts";
 import { type Block, parseBlock, parseReceipt, type Receipt } from "./records.ts";
-import { isMethodMissing, isTimeout, isTooMuch, isUnknownBlock, type RpcFailure } from "./rpc-failure.ts";
 
 /** Not every client has it. */
 export const BLOCK_RECEIPTS = "eth_getBlockReceipts";

@@ -7,8 +7,8 @@
  */
 
 import { type Intent, type Signer, SignerFault } from "../payout.ts";
-import { RpcClient } from "./rpc.ts";
-import { isMethodMissing, type RpcFailure } from "./rpc-failure.ts";
+import { RpcClient } from "../rpc/client.ts";
+import { isMethodMissing, type RpcFailure } from "../rpc/rpc-failure.ts";
 
 export interface RemoteSignerSettings {
   readonly url: string;

@@ -4,10 +4,10 @@
  */
 
 import { NATIVE, type Transfer } from "../../core/transfer.ts";
+import type { Cut } from "../cut.ts";
 import type { BlockRef, Interest, Reading } from "../port.ts";
 import type { Weighed } from "./arrivals.ts";
 import type { InternalPayment } from "./call-traces.ts";
-import type { Cut } from "./cut.ts";
 import type { Log, NativePayment } from "./records.ts";
 import { amountOf, formOf, receiverOf } from "./transfer-log.ts";
 import type { TxFacts } from "./tx-facts.ts";

@@ -1,9 +1,9 @@
 /** What a token contract says about itself (EIP-20), read as text that a stranger wrote. */
 
 import type { TokenFacts } from "../../core/network.ts";
+import type { RpcAnswer, RpcClient } from "../rpc/client.ts";
+import { isExecutionFailure } from "../rpc/rpc-failure.ts";
 import { parseData } from "./parse.ts";
-import type { RpcAnswer, RpcClient } from "./rpc.ts";
-import { isExecutionFailure } from "./rpc-failure.ts";
 
 /** symbol() and decimals() */
 const SYMBOL = "0x95d89b41";
@@ -31,7 +31,8 @@ function returnData(rpc: RpcClient, answer: RpcAnswer): string | null {
   throw rpc.fault("token call", answer.failure);
 }
 
-function readDecimals(hex: string): number | null {
+/** Hex without `0x`; null when it is no number of decimals. */
+export function readDecimals(hex: string): number | null {
   if (hex.length < WORD) return null;
   const value = BigInt(`0x${hex.slice(0, WORD)}`);
   return value <= BigInt(MAX_DECIMALS) ? Number(value) : null;

@@ -9,10 +9,10 @@
 import type { NetworkSettings } from "../../core/network.ts";
 import type { MinedReceipt, WalletLook, WalletQuestion } from "../../core/wallet-look.ts";
 import type { BlockRef } from "../port.ts";
+import type { RpcAnswer, RpcCall, RpcClient } from "../rpc/client.ts";
+import { isUnknownBlock } from "../rpc/rpc-failure.ts";
 import { MalformedAnswer, parseAmountHex, parseObject, parseQuantity, toQuantity } from "./parse.ts";
 import { parseReceipt, parseRef } from "./records.ts";
-import type { RpcAnswer, RpcCall, RpcClient } from "./rpc.ts";
-import { isUnknownBlock } from "./rpc-failure.ts";
 
 type LookNetwork = Pick<NetworkSettings, "finality" | "reorgWindow">;
 

@@ -94,6 +94,7 @@ export const TAGS = [
   { name: "Networks", description: "The chains that are read, and how far." },
   { name: "Assets", description: "The coins and tokens that count." },
   { name: "Addresses", description: "What is watched. A payment to one of them is a deposit." },
+  { name: "Extended public keys", description: "What addresses are derived from, one for each order." },
   { name: "Deposits", description: "Payments that arrived, each once, and what became of them." },
   { name: "Ledger", description: "Balances by account, and the double entries they are the sum of." },
   { name: "Withdrawals", description: "Payments out, each made at most once." },

@@ -19,13 +19,16 @@ const createAddress = createRoute({
   description:
     "Payments to the address become deposits of the account, from the next block on, or from start_height on " +
     "by way of a backfill. An address belongs to one tenant at a time. Every spelling of it names the same " +
-    "watch. Asking again for an address that is watched answers 200 with it, and changes nothing of it.",
+    "watch. Asking again for an address that is watched answers 200 with it, and changes nothing of it. With " +
+    "xpub_id the address is the next one below that key: every call gives another one, and a repetition with the " +
+    "same Idempotency-Key gives the same one again. No address is derived twice, also when it was deleted.",
   ...needs("addresses:write"),
   ...mayRefuse(
     "unknown_network",
     "invalid_address",
     "address_taken",
     "invalid_range",
+    "state_conflict",
     "idempotency_key_reused",
     "chain_unavailable",
   ),
@@ -81,9 +84,15 @@ const deleteAddress = createRoute({
 
 export function addressRoutes(app: App): void {
   app.openapi(createAddress, async (c) => {
-    const { start_height: startHeight, ...rest } = c.req.valid("json");
-    const input = { ...rest, startHeight };
-    return sendCreated(c, await c.var.tenant.createAddress(c.var.caller, input, idempotencyOf(c, input)));
+    const input = c.req.valid("json");
+    const idempotency = idempotencyOf(c, input);
+    const { caller, tenant } = c.var;
+    return sendCreated(
+      c,
+      "xpubId" in input
+        ? await tenant.deriveAddress(caller, input, idempotency)
+        : await tenant.createAddress(caller, input, idempotency),
+    );
   });
 
   app.openapi(listAddresses, async (c) => {

@@ -55,7 +55,7 @@ const resumeWallet = createRoute({
   tags,
   summary: "Let a stopped wallet go on",
   description:
-    "A wallet stops by itself when its nonces are not what they should be, that is, when somebody else signs " +
+    "A wallet stops by itself when its nonces or coins are not what they should be, that is, when somebody else signs " +
     "with its key. This says that a person has looked. A wallet that is active stays so.",
   ...needs("admin"),
   ...mayRefuse("unknown_network", "idempotency_key_reused"),

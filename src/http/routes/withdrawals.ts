@@ -126,7 +126,7 @@ const cancelWithdrawal = createRoute({
   summary: "Call it off before anything is signed",
   description:
     "Gives the amount back to available. Possible only while nothing is signed: in funds_reserved without a " +
-    "nonce, and in pending_approval. Cancelling what is cancelled answers 200.",
+    "nonce or coins, and in pending_approval. Cancelling what is cancelled answers 200.",
   ...needs("withdrawals:write"),
   ...mayRefuse("illegal_transition", "idempotency_key_reused"),
   ...keyedAction,
@@ -174,7 +174,8 @@ const speedUpWithdrawal = createRoute({
   tags,
   summary: "Replace its latest attempt with one that offers more",
   description:
-    "The same nonce, destination and amount with a higher fee: one of the attempts is mined, never two. " +
+    "The same nonce (Bitcoin: one and the same coin), destination and amount with a higher fee: one of the " +
+    "attempts is mined, never two. On Bitcoin it hurries all withdrawals that share the transaction. " +
     "Signing follows shortly after the answer. Each call asks for one more attempt, so send an " +
     "Idempotency-Key with it.",
   ...needs("withdrawals:write"),
@@ -193,7 +194,8 @@ const resolveWithdrawal = createRoute({
   description:
     "For a withdrawal in manual_review. confirmed needs evidence that names one of its transactions while one " +
     "may still be mined. failed releases the amount only once none of its signed bytes can be mined any more; " +
-    "until then it uses up their nonce with something that pays nothing.",
+    "until then it uses up their nonce with something that pays nothing, or their coin with something that " +
+    "does not pay this one.",
   ...needs("withdrawals:approve"),
   ...mayRefuse("illegal_transition", "idempotency_key_reused"),
   ...keyedPost,

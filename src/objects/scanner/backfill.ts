@@ -9,7 +9,7 @@ import { ChainFault, MAX_BLOCKS_PER_RANGE, MAX_BLOCKS_PER_READ } from "../../cha
 import { keyText } from "../../core/transfer.ts";
 import { type BackfillJob, deleteJob, nextJob, updateJob } from "../../store/scanner/job-store.ts";
 import { blockAt, blocksFrom, updateState } from "../../store/scanner/state-store.ts";
-import { insertTransfers, type OwnedTransfer, transfersAt } from "../../store/scanner/transfer-store.ts";
+import { insertTransfers, type OwnedTransfer, takeUnmined, transfersAt } from "../../store/scanner/transfer-store.ts";
 import { markDirty, tenantByNumber } from "../../store/scanner/watch-store.ts";
 import type { BackfillSlice, SeenTransfer } from "../api.ts";
 import { soon } from "../soon.ts";
@@ -140,6 +140,7 @@ function joinWindow(s: ScannerContext, reading: Reading, transfers: readonly Own
   const state = stateOf(s);
   const version = state.version + 1;
   s.storage.transactionSync(() => {
+    takeUnmined(s.db, missing);
     insertTransfers(s.db, missing, version);
     markDirty(s.db, new Set(missing.map((transfer) => transfer.tenant)), state.windowFrom ?? 0);
     // They were claimed just now; what waited before still waits.

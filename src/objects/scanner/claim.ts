@@ -3,6 +3,7 @@
  * wait in the window and their tenants are not called: late, never lost.
  */
 
+import { keyText, UNMINED } from "../../core/transfer.ts";
 import { claimDeposits } from "../../store/d1/claims.ts";
 import { countUp, updateState } from "../../store/scanner/state-store.ts";
 import { deleteTransfer, type OwnedTransfer, unclaimedSince } from "../../store/scanner/transfer-store.ts";
@@ -25,6 +26,7 @@ export async function claimNew(s: ScannerContext): Promise<void> {
     for (const transfer of conflicts) deleteTransfer(s.db, transfer);
     updateState(s.db, { claimedVersion: version });
   });
+  for (const transfer of conflicts) if (transfer.height === UNMINED) s.memory.refusedUnmined.add(keyText(transfer));
   s.memory.unclaimed = s.memory.unclaimed?.filter((t) => !waiting.has(t)) ?? null;
 }
 

@@ -37,6 +37,10 @@ export interface Memory {
   deepSightingAt: number | null;
   /** Transfers of the last commits whose claim is still to be made; null after a start: read them from the rows. */
   unclaimed: OwnedTransfer[] | null;
+  /** Keys in the pool that another tenant holds: a claim would be refused again. */
+  readonly refusedUnmined: Set<string>;
+  /** Payments in the pool for which there was no room, at the last reading. */
+  leftOutOfPool: number;
   /** Listed contracts and who listed them; null: read them from the rows. */
   listed: ReadonlyMap<string, ReadonlySet<number>> | null;
 }
@@ -53,6 +57,8 @@ export function freshMemory(): Memory {
     deepSightings: 0,
     deepSightingAt: null,
     unclaimed: null,
+    refusedUnmined: new Set(),
+    leftOutOfPool: 0,
     listed: null,
   };
 }

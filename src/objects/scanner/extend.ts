@@ -23,6 +23,7 @@ import {
   type OwnedTransfer,
   pruneTransfers,
   takeTransfersAbove,
+  takeUnmined,
 } from "../../store/scanner/transfer-store.ts";
 import { markDirty, pruneWatches } from "../../store/scanner/watch-store.ts";
 import { type ScannerContext, stateOf } from "./context.ts";
@@ -98,15 +99,16 @@ function commitBranch(
   s.storage.transactionSync(() => {
     const orphans =
       state.scannedTo !== null && parent.height < state.scannedTo ? takeTransfersAbove(s.db, parent.height) : [];
-    const owners = new Map(orphans.map((t) => [keyText(t), t]));
-    const hadBefore = (t: Transfer) => {
-      const orphan = owners.get(keyText(t));
-      return orphan?.address === t.address ? orphan.tenant : null;
-    };
     const transfers = readings.flatMap((reading) => reading.transfers);
+    const waited = takeUnmined(s.db, transfers);
+    const owners = new Map([...orphans, ...waited].map((t) => [keyText(t), t]));
+    const hadBefore = (t: Transfer) => {
+      const before = owners.get(keyText(t));
+      return before?.address === t.address ? before.tenant : null;
+    };
     fresh = attribute(s, transfers, (height) => timestamps.get(height) ?? 0, hadBefore);
     const kept = new Set(fresh.map((t) => `${t.tenant}/${keyText(t)}`));
-    const gone = orphans.filter((t) => !kept.has(`${t.tenant}/${keyText(t)}`));
+    const gone = [...orphans, ...waited].filter((t) => !kept.has(`${t.tenant}/${keyText(t)}`));
 
     deleteBlocksAbove(s.db, parent.height);
     insertBlocks(

@@ -1,7 +1,7 @@
 /** What a reading looks for, and whose a payment is. Addresses stay in SQLite, asked in one statement. */
 
-import type { Interest } from "../../chains/port.ts";
-import { NATIVE, type Transfer } from "../../core/transfer.ts";
+import type { Interest, PoolTransfer } from "../../chains/port.ts";
+import { NATIVE, type Transfer, UNMINED } from "../../core/transfer.ts";
 import type { OwnedTransfer } from "../../store/scanner/transfer-store.ts";
 import { intervalsOf, listedTokens, type WatchRow, watchedAmong } from "../../store/scanner/watch-store.ts";
 import type { ScannerContext } from "./context.ts";
@@ -33,8 +33,8 @@ export function credits(s: ScannerContext, asset: string, tenant: number): boole
 
 /**
  * Gives each transfer to the tenant that owned its address at its height. A key that a reorganisation
- * moved stays with the tenant that had it, even when it is now mined before the watch began or after it
- * ended: the claim on it is that tenant's.
+ * moved, or that waited, stays with the tenant that had it, even when it is now mined before the watch began
+ * or after it ended: the claim on it is that tenant's.
  */
 export function attribute(
   s: ScannerContext,
@@ -50,6 +50,23 @@ export function attribute(
     owned.push({ ...transfer, tenant, timestamp: timestampAt(transfer.height) });
   }
   return owned;
+}
+
+/**
+ * Gives each payment that waits to the tenant that watches its address now and would own it in the next block: one
+ * whose watch is to begin later, after another tenant's has run out, does not own it yet.
+ */
+export function attributeUnmined(
+  s: ScannerContext,
+  transfers: readonly PoolTransfer[],
+  nextHeight: number,
+): OwnedTransfer[] {
+  const intervals = intervalsOf(s.db, new Set(transfers.map((t) => t.address)));
+  return transfers.flatMap((transfer) => {
+    const open = intervals.get(transfer.address)?.find((r) => r.untilHeight === null && r.fromHeight <= nextHeight);
+    if (open === undefined || !credits(s, transfer.asset, open.tenant)) return [];
+    return { ...transfer, height: UNMINED, blockHash: "", tenant: open.tenant, timestamp: 0 };
+  });
 }
 
 function ownerAt(rows: readonly WatchRow[], height: number): number | null {

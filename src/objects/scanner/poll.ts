@@ -1,7 +1,7 @@
 /**
- * One poll: ask a node where the chain stands, read what is new, commit it, claim it, tell tenants. A node
- * that lags, fails or contradicts itself costs time: the next one is asked, and nothing is taken back on
- * its word alone.
+ * One poll: ask a node where the chain stands, read what is new, commit it, claim it, tell tenants; then what
+ * waits to be mined. A node that lags, fails or contradicts itself costs time: the next one is asked, and
+ * nothing is taken back on its word alone.
  */
 
 import {
@@ -22,6 +22,7 @@ import { extend } from "./extend.ts";
 import { followFork } from "./fork.ts";
 import { sightDeepFork } from "./halt.ts";
 import { interestOf } from "./interest.ts";
+import { isAtTip, readPool } from "./pool.ts";
 import { startAtHead } from "./start.ts";
 
 /** Bounds one poll; a scanner that is further behind goes on with the next one at once. */
@@ -50,6 +51,7 @@ export async function poll(s: ScannerContext): Promise<boolean> {
   const candidates = s.nodes.candidates(startedAt);
   let answered = false;
   let more = false;
+  let current: ChainNode | null = null;
   const heads: BlockRef[] = [];
   for (const node of candidates) {
     const askedAt = s.now();
@@ -62,6 +64,7 @@ export async function poll(s: ScannerContext): Promise<boolean> {
       if (steps === "doubtful") s.nodes.report(node, { kind: "stopped", reason: "not_known", latencyMs }, s.now());
       else s.nodes.report(node, { kind: "answered", latencyMs, head: tip.head.height }, s.now());
       answered = true;
+      if (current === null && isAtTip(s, tip.head)) current = node;
       if (steps === "more") more = true;
       // Another node is asked when this one may be the one that hangs behind, not on every quiet poll.
       if (steps === "doubtful" || (steps === "nothing_new" && mayLag(s, tip))) continue;
@@ -83,7 +86,11 @@ export async function poll(s: ScannerContext): Promise<boolean> {
   } else {
     s.memory.failedPolls++;
   }
-  const waiting = await settleAccounts(s);
+  let waiting = await settleAccounts(s);
+  // Far behind, what waits is of no interest yet.
+  if (current !== null && (await readPool(s, [current, ...candidates.filter((node) => node !== current)]))) {
+    waiting = (await settleAccounts(s)) || waiting;
+  }
   const worked = answered && (await stepBackfill(s, candidates));
   return more || waiting || worked;
 }
@@ -137,8 +144,9 @@ async function readStep(
     countUp(s.db, `readings_${reading.stopped?.reason ?? "empty"}`, 1);
     return "doubtful";
   }
-  // A node that lacks what lies far below its own head has two backends: how far it can be read is no depth.
-  const isFinal = isFar && reading.stopped?.reason !== "not_known";
+  // A node that lacks what lies far below its own head, or contradicts itself there, has two backends: how far it can be
+  // read is no depth.
+  const isFinal = isFar && reading.stopped === null;
   const extended = extend(s, reading, tip.finalized, isFinal ? safe : -1);
   switch (extended.kind) {
     case "extended":

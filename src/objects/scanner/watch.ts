@@ -25,6 +25,13 @@ import { startAtHead } from "./start.ts";
 /** Past ranges of one tenant that may wait at a time. */
 const MAX_BACKFILLS = 20;
 
+/** A network that nobody watches is started at its head, as the first watch would. */
+export async function ready(s: ScannerContext): Promise<Outcome<null>> {
+  if (isActive(s)) return { ok: true, value: null };
+  const started = await start(s);
+  return started.ok ? { ok: true, value: null } : started;
+}
+
 export async function watch(
   s: ScannerContext,
   request: WatchRequest,

@@ -4,8 +4,10 @@
  * them leaves a claim that the next try completes.
  */
 
-import { parseAddress } from "../../core/address.ts";
+import { type AddressRules, addressProblem, parseAddress } from "../../core/address.ts";
+import { derivationPath } from "../../core/derived-address.ts";
 import { newId } from "../../core/ids.ts";
+import type { BadAddress } from "../../core/parsed-address.ts";
 import { type Refusal, refuse } from "../../core/refusal.ts";
 import type { AddressView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
@@ -23,6 +25,7 @@ import {
   setWatchedFrom,
   updateDetails,
 } from "../../store/tenant/address-store.ts";
+import { walletAddressRow } from "../../store/tenant/coin-store.ts";
 import { bindKey, unbindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
@@ -41,8 +44,8 @@ export async function createAddress(
 ): Promise<Done<AddressView>> {
   const network = c.settings.networks.get(input.network)?.settings;
   if (network === undefined) return unknownNetwork(input.network);
-  const parsed = parseAddress(network.family, input.address);
-  if (!parsed.ok) return invalidAddress(network.family, parsed.reason);
+  const parsed = parseAddress(network, input.address);
+  if (!parsed.ok) return invalidAddress(network, parsed.reason);
   const place = { network: network.id, address: parsed.address };
   return inTurn(c, place, () => takeAddress(c, tenantId, place, input, idempotency));
 }
@@ -67,6 +70,14 @@ async function takeAddress(
     return { ok: true, value: await viewOf(c, tenantId, known), replayed: use.kind === "replay" };
   }
 
+  if (known !== undefined && known.xpubId !== null) {
+    const set = `set aside for another request, at ${pathOf(known)} of ${known.xpubId}`;
+    return refuse("state_conflict", `${address} on ${network} is ${set}. That request has to be repeated.`);
+  }
+
+  if (walletAddressRow(c.db, network, address) !== undefined) {
+    return refuse("address_taken", `${address} on ${network} is a hot wallet's own. What it receives is no deposit.`);
+  }
   await giveBack(c, tenantId, place);
   const claim = await claimAddress(c.env.DB, { network, address, tenantId, now: c.now() });
   if (claim === "taken") {
@@ -139,12 +150,15 @@ export async function releaseDeleted(c: TenantContext, tenantId: string): Promis
 async function giveBack(c: TenantContext, tenantId: string, { network, address }: Place): Promise<void> {
   const rows = releasesOf(c.db, network, address);
   if (rows.length === 0) return;
-  await scannerOf(c.env, network).unwatch(tenantId, address);
-  await releaseAddress(c.env.DB, { network, address, tenantId });
+  // A hot wallet has it meanwhile: watch and claim are the wallet's now.
+  if (walletAddressRow(c.db, network, address) === undefined) {
+    await scannerOf(c.env, network).unwatch(tenantId, address);
+    await releaseAddress(c.env.DB, { network, address, tenantId });
+  }
   for (const row of rows) markReleased(c.db, row.id);
 }
 
-function inTurn<T>(c: TenantContext, { network, address }: Place, work: () => Promise<T>): Promise<T> {
+export function inTurn<T>(c: TenantContext, { network, address }: Place, work: () => Promise<T>): Promise<T> {
   return c.addressTurns.take(`${network}/${address}`, work);
 }
 
@@ -160,6 +174,8 @@ function insertRow(c: TenantContext, { network, address }: Place, input: NewAddr
     createdAt: c.now(),
     deletedAt: null,
     releasePending: 0,
+    xpubId: null,
+    derivationIndex: null,
   });
   const row = activeAddress(c.db, network, address);
   if (row === undefined) throw new Error("an address that was just written is not there");
@@ -170,7 +186,7 @@ function bindOnce(c: TenantContext, idempotency: Idempotency, id: string): void 
   if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, id);
 }
 
-async function viewOf(c: TenantContext, tenantId: string, row: AddressRow): Promise<AddressView> {
+export async function viewOf(c: TenantContext, tenantId: string, row: AddressRow): Promise<AddressView> {
   const heights = await scannedHeights(c, tenantId, [row]);
   return toAddressView(row, heights.get(row.id) ?? null);
 }
@@ -200,7 +216,7 @@ async function scannedHeights(
   return heights;
 }
 
-function toAddressView(row: AddressRow, scannedTo: number | null): AddressView {
+export function toAddressView(row: AddressRow, scannedTo: number | null): AddressView {
   if (row.watchedFrom === null) throw new Error(`address ${row.id} is shown before it is watched`);
   return {
     id: row.id,
@@ -211,8 +227,14 @@ function toAddressView(row: AddressRow, scannedTo: number | null): AddressView {
     metadata: row.metadata,
     watched_from: row.watchedFrom,
     scanned_to: Math.max(scannedTo ?? 0, row.watchedFrom - 1),
+    xpub_id: row.xpubId,
+    derivation_path: pathOf(row),
     created_at: iso(row.createdAt),
   };
+}
+
+function pathOf({ derivationIndex }: AddressRow): string | null {
+  return derivationIndex === null ? null : derivationPath(derivationIndex);
 }
 
 export function unknownNetwork(id: string): { ok: false; refusal: Refusal } {
@@ -221,10 +243,7 @@ export function unknownNetwork(id: string): { ok: false; refusal: Refusal } {
   });
 }
 
-function invalidAddress(family: string, reason: "malformed" | "bad_checksum"): { ok: false; refusal: Refusal } {
-  const message =
-    reason === "malformed"
-      ? `not an address of the ${family} family`
-      : "the checksum does not match; copy the address again, or send it in lower case";
+function invalidAddress(rules: AddressRules, reason: BadAddress): { ok: false; refusal: Refusal } {
+  const message = addressProblem(rules, reason);
   return refuse("invalid_address", `The address is refused: ${message}.`, { errors: [{ path: "address", message }] });
 }

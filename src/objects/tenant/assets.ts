@@ -19,7 +19,7 @@ export async function createAsset(
 ): Promise<Done<AssetView>> {
   const network = c.settings.networks.get(input.network)?.settings;
   if (network === undefined) return unknownNetwork(input.network);
-  const parsed = parseAddress(network.family, input.contract);
+  const parsed = parseAddress(network, input.contract);
   if (!parsed.ok) {
     const message = parsed.reason === "malformed" ? "not a contract address" : "the checksum does not match";
     return refuse("invalid_address", `The contract is refused: ${message}.`, {
@@ -27,7 +27,7 @@ export async function createAsset(
     });
   }
   const contract = parsed.address;
-  const view = () => toAssetView(network.caip2, mustFindAsset(c, network.id, contract));
+  const view = () => toAssetView(network, mustFindAsset(c, network.id, contract));
 
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;

@@ -57,7 +57,15 @@ export abstract class TenantBase extends DurableObject<Env> {
       random,
       addressTurns: new Turns(),
       turns: new Turns(),
-      payers: { nodes: new Map(), derived: new Map(), signers: new Map() },
+      payers: {
+        nodes: new Map(),
+        derived: new Map(),
+        signers: new Map(),
+        coinNodes: new Map(),
+        coinSigners: new Map(),
+        expiringChains: new Map(),
+        expiringSigners: new Map(),
+      },
       secrets: new SecretBox(() => readSettings(env).rootKeys, random),
     };
     ctx.blockConcurrencyWhile(async () => {

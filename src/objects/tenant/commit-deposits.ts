@@ -122,6 +122,7 @@ function columnsOf(told: Told) {
     status: told.status,
     epoch: told.epoch,
     rule: String(told.rule),
+    leastDepth: told.leastDepth ?? 1,
     height: told.height,
     blockHash: told.blockHash,
     timestampS: told.timestamp,

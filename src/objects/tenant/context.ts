@@ -1,7 +1,10 @@
 /** What the parts of a tenant's object work with. Clock and randomness are fields, so that tests set them. */
 
+import type { CoinNode, CoinSigner } from "../../chains/coin-payout.ts";
 import type { DerivedSigner } from "../../chains/evm/derived-signer.ts";
+import type { ExpiringChain, ExpiringSigner } from "../../chains/expiring-payout.ts";
 import type { PayoutNode, Signer } from "../../chains/payout.ts";
+import { type NetworkSettings, slip44Of, tokenNamespaceOf } from "../../core/network.ts";
 import { NATIVE } from "../../core/transfer.ts";
 import type { AssetView } from "../../core/views.ts";
 import type { Env, Settings } from "../../env.ts";
@@ -33,6 +36,10 @@ export interface Payers {
   readonly derived: Map<string, DerivedSigner>;
   /** By network, with the choice it was made for. */
   readonly signers: Map<string, { readonly choice: string; readonly signer: Signer }>;
+  readonly coinNodes: Map<string, readonly CoinNode[]>;
+  readonly coinSigners: Map<string, CoinSigner>;
+  readonly expiringChains: Map<string, ExpiringChain>;
+  readonly expiringSigners: Map<string, ExpiringSigner>;
 }
 
 export interface AssetFacts {
@@ -82,7 +89,7 @@ export function allAssets(c: TenantContext, network: string | null): AssetView[]
   for (const { settings } of c.settings.networks.values()) {
     if (network !== null && settings.id !== network) continue;
     const add = (asset: string, symbol: string, decimals: number) =>
-      views.push(toAssetView(settings.caip2, { network: settings.id, asset, symbol, decimals }));
+      views.push(toAssetView(settings, { network: settings.id, asset, symbol, decimals }));
     add(NATIVE, settings.nativeAsset.symbol, settings.nativeAsset.decimals);
     for (const token of settings.tokens) add(token.contract, token.symbol, token.decimals);
     for (const own of listOwnAssets(c.db, settings.id)) add(own.contract, own.symbol, own.decimals);
@@ -91,13 +98,15 @@ export function allAssets(c: TenantContext, network: string | null): AssetView[]
 }
 
 /** CAIP-19 names: `slip44` for the coin itself, `erc20` for a token (EVM). */
-export function toAssetView(caip2: string, facts: AssetFacts): AssetView {
+export function toAssetView(network: NetworkSettings, facts: AssetFacts): AssetView {
   const isNative = facts.asset === NATIVE;
   return {
     network: facts.network,
     symbol: facts.symbol,
     contract: isNative ? null : facts.asset,
     decimals: facts.decimals,
-    caip19: isNative ? `${caip2}/slip44:60` : `${caip2}/erc20:${facts.asset}`,
+    caip19: isNative
+      ? `${network.caip2}/slip44:${slip44Of(network)}`
+      : `${network.caip2}/${tokenNamespaceOf(network)}:${facts.asset}`,
   };
 }

@@ -1,13 +1,15 @@
 /** A deposit as merchants see it. */
 
 import { formatAmount, unitsFromText } from "../../core/amount.ts";
+import { UNMINED } from "../../core/transfer.ts";
 import type { DepositView } from "../../core/views.ts";
-import { confirmationsAt } from "../../core/watcher.ts";
-import type { DepositRow } from "../../store/tenant/deposit-store.ts";
+import { confirmationsAt, depthAsked } from "../../core/watcher.ts";
+import { type DepositRow, toTold } from "../../store/tenant/deposit-store.ts";
 import type { AssetFacts } from "./context.ts";
 
 /** @param head highest block read on the deposit's network; only the count of confirmations follows it */
 export function toDepositView(row: Omit<DepositRow, "seq">, asset: AssetFacts, head: number): DepositView {
+  const isUnmined = row.height === UNMINED;
   return {
     id: row.id,
     network: row.network,
@@ -21,9 +23,9 @@ export function toDepositView(row: Omit<DepositRow, "seq">, asset: AssetFacts, h
     status: row.status,
     epoch: row.epoch,
     confirmations: confirmationsAt(row, head),
-    confirmations_required: row.rule === "finalized" ? null : Number(row.rule),
-    block_height: row.height,
-    block_hash: row.blockHash,
+    confirmations_required: row.rule === "finalized" ? null : depthAsked(toTold(row)),
+    block_height: isUnmined ? null : row.height,
+    block_hash: isUnmined ? null : row.blockHash,
     created_at: iso(row.createdAt),
     confirmed_at: isoOrNull(row.confirmedAt),
     reverted_at: isoOrNull(row.revertedAt),

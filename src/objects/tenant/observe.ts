@@ -5,7 +5,7 @@
  */
 
 import { NO_RULES, ruleFor } from "../../core/policy.ts";
-import { keyText, samePayment, type TransferKey } from "../../core/transfer.ts";
+import { keyText, samePayment, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import { type ChainView, decide, type SeenPayment } from "../../core/watcher.ts";
 import { accountOfAddress } from "../../store/tenant/address-store.ts";
 import { applyBackfillSlice, type BackfillRow, backfillById } from "../../store/tenant/backfill-store.ts";
@@ -27,30 +27,37 @@ import { confirmationRules } from "../../store/tenant/policy-store.ts";
 import type { BackfillSlice, Observation, Observed, SeenTransfer } from "../api.ts";
 import { type Commit, commitDeposits, type Decided } from "./commit-deposits.ts";
 import { mustFindAsset, type TenantContext } from "./context.ts";
+import { apart, takeCoins, takePastCoins } from "./wallet-coins.ts";
 
 /** @returns what to answer, and whether events were written */
 export function observe(
   c: TenantContext,
   tenantId: string,
-  o: Observation,
+  told: Observation,
 ): { observed: Observed; wroteEvents: boolean } {
-  const state = networkState(c.db, o.network);
-  if (state !== undefined && o.version <= state.version) {
-    return { observed: acknowledge(c, o.network, state), wroteEvents: false };
+  const state = networkState(c.db, told.network);
+  if (state !== undefined && told.version <= state.version) {
+    return { observed: acknowledge(c, told.network, state), wroteEvents: false };
   }
-  if (o.base !== null && o.base !== state?.version) {
+  if (told.base !== null && told.base !== state?.version) {
     return { observed: { kind: "whole_needed", version: state?.version ?? 0 }, wroteEvents: false };
   }
+  const { payments, coins } = apart(c, tenantId, told.network, told.added);
+  const o: Observation = { ...told, added: payments };
 
-  const added = new Map(o.added.map((transfer) => [keyText(transfer), transfer]));
-  const { gone, unknown } = o.base === null ? missingFromWhole(c, o, added) : { gone: o.removed, unknown: [] };
+  const rows = new Map(depositsByKey(c.db, o.network, [...o.added, ...o.removed]).map(byKey));
+  const { heard, lost } = withoutStale(o, rows);
+  const added = new Map(heard.map((transfer) => [keyText(transfer), transfer]));
+  const missing = o.base === null ? missingFromWhole(c, o, added) : null;
+  for (const row of missing?.gone ?? []) rows.set(keyText(row), row);
+  const gone: readonly TransferKey[] = missing?.gone ?? lost;
   const removed = new Map(gone.filter((key) => !added.has(keyText(key))).map((key) => [keyText(key), key]));
-  const rows = new Map(depositsByKey(c.db, o.network, [...added.values(), ...removed.values()]).map(byKey));
+  const unknown = missing?.unknown ?? [];
   for (const row of depositsDue(c.db, o.network, o.head, o.finalized)) rows.set(keyText(row), row);
   for (const row of unknown) rows.delete(keyText(row));
 
   const before = new Map(transfersByKey(c.db, o.network, [...rows.values()]).map((t) => [keyText(t), t]));
-  const duplicates = o.added.filter((t) => isKnown(before.get(keyText(t)), t)).length;
+  const duplicates = heard.filter((t) => isKnown(before.get(keyText(t)), t)).length;
   const commit = prepare(c, tenantId, o.network, o);
   const rule = ruleOf(commit);
 
@@ -61,14 +68,14 @@ export function observe(
     decided.push({ key, before: row, decision, backfillId: null });
   };
   for (const key of removed.values()) look(key, null);
-  for (const transfer of o.added) look(transfer, transfer);
+  for (const transfer of heard) look(transfer, transfer);
   for (const [name, row] of rows) {
     if (!added.has(name) && !removed.has(name)) look(row, before.get(name) ?? null);
   }
 
   let written = 0;
   c.storage.transactionSync(() => {
-    for (const transfer of o.added) {
+    for (const transfer of heard) {
       if (!isWhereItWas(before.get(keyText(transfer)), transfer)) putTransfer(c.db, o.network, transfer);
     }
     for (const key of removed.values()) removeTransfer(c.db, o.network, key);
@@ -76,6 +83,7 @@ export function observe(
       c.db,
       unknown.map((row) => row.id),
     );
+    takeCoins(c, o, coins);
     written = commitDeposits(commit, decided);
     putNetworkState(c.db, {
       network: o.network,
@@ -101,12 +109,14 @@ export function observe(
 export function observeBackfill(
   c: TenantContext,
   tenantId: string,
-  slice: BackfillSlice,
+  read: BackfillSlice,
 ): { nextHeight: number | null; wroteEvents: boolean } {
-  const job: BackfillRow | undefined = backfillById(c.db, slice.backfillId);
+  const job: BackfillRow | undefined = backfillById(c.db, read.backfillId);
   // A backfill that starts with an address has no row here: its payments are told, no report is kept.
-  if (job !== undefined && (job.nextHeight !== slice.fromHeight || job.status === "done"))
+  if (job !== undefined && (job.nextHeight !== read.fromHeight || job.status === "done"))
     return { nextHeight: job.nextHeight, wroteEvents: false };
+  const { payments, coins } = apart(c, tenantId, read.network, read.transfers);
+  const slice: BackfillSlice = { ...read, transfers: payments };
 
   const rows = new Map(depositsByKey(c.db, slice.network, slice.transfers).map(byKey));
   const known = new Map(transfersByKey(c.db, slice.network, slice.transfers).map((t) => [keyText(t), t]));
@@ -137,6 +147,7 @@ export function observeBackfill(
   let written = 0;
   c.storage.transactionSync(() => {
     for (const transfer of fresh) putTransfer(c.db, slice.network, transfer);
+    takePastCoins(c, slice, coins);
     written = commitDeposits(commit, decided);
     addDuplicates(c.db, slice.network, alreadyKnown);
     if (job !== undefined) {
@@ -154,6 +165,27 @@ export function observeBackfill(
 }
 
 /**
+ * Leaves out what a pool that hangs behind says of payments that stand in a block: that one below the window waits
+ * again, though no reorganisation took it out, and that one which was mined waits no longer.
+ */
+function withoutStale(
+  o: Observation,
+  rows: ReadonlyMap<string, DepositRow>,
+): { heard: readonly SeenTransfer[]; lost: readonly TransferKey[] } {
+  const minedIn = (key: TransferKey) => {
+    const row = rows.get(keyText(key));
+    const isLive = row !== undefined && row.status !== "dropped" && row.status !== "reverted";
+    return isLive && row.height !== UNMINED ? row.height : null;
+  };
+  const takenOut = new Set(o.removed.filter((key) => key.wasUnmined !== true).map(keyText));
+  const heard = o.added.filter(
+    (t) => t.height !== UNMINED || (minedIn(t) ?? UNMINED) >= o.windowFrom || takenOut.has(keyText(t)),
+  );
+  const lost = o.removed.filter((key) => key.wasUnmined !== true || minedIn(key) === null);
+  return { heard, lost };
+}
+
+/**
  * What a whole observation does not name. At or above its window such a payment is gone. Below the window
  * the whole says nothing about it: it is set aside, and only a backfill can tell.
  */
@@ -161,13 +193,13 @@ function missingFromWhole(
   c: TenantContext,
   o: Observation,
   added: ReadonlyMap<string, SeenTransfer>,
-): { gone: TransferKey[]; unknown: DepositRow[] } {
-  const gone: TransferKey[] = [];
+): { gone: DepositRow[]; unknown: DepositRow[] } {
+  const gone: DepositRow[] = [];
   const unknown: DepositRow[] = [];
   const settled = o.reopenedFrom === null ? [] : depositsSettledFrom(c.db, o.network, o.reopenedFrom);
   for (const row of [...depositsLive(c.db, o.network), ...settled]) {
     if (added.has(keyText(row))) continue;
-    if (row.height >= o.windowFrom) gone.push({ txId: row.txId, transferIndex: row.transferIndex });
+    if (row.height >= o.windowFrom) gone.push(row);
     else unknown.push(row);
   }
   return { gone, unknown };

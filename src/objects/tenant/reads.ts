@@ -2,6 +2,7 @@
 
 import { parseAddress } from "../../core/address.ts";
 import { fromBase64, toBase64 } from "../../core/base64.ts";
+import { canonicalTxId } from "../../core/tx-id.ts";
 import type { BalanceView, DepositView, EventType, EventView, LedgerEntryView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import { type DepositQuery, type DepositRow, depositById, listDeposits } from "../../store/tenant/deposit-store.ts";
@@ -115,16 +116,19 @@ function queryOf(c: TenantContext, filter: DepositFilter): DepositQuery {
   return {
     ...rest,
     // Hashes are kept in lower case, however they are written.
-    ...(txId === undefined ? {} : { tx_id: txId.toLowerCase() }),
+    ...(txId === undefined ? {} : { tx_id: canonicalTxId(txId) }),
     ...(asset === undefined ? {} : { assets: assetsNamed(c, asset, filter.network) }),
-    ...(address === undefined ? {} : { address: canonical(address) }),
+    ...(address === undefined ? {} : { address: canonical(c, address) }),
   };
 }
 
 /** Any spelling finds its address; one that is no address finds nothing. */
-function canonical(address: string): string {
-  const parsed = parseAddress("evm", address);
-  return parsed.ok ? parsed.address : address;
+function canonical(c: TenantContext, address: string): string {
+  for (const network of c.settings.knownNetworks.values()) {
+    const parsed = parseAddress(network, address);
+    if (parsed.ok) return parsed.address;
+  }
+  return address;
 }
 
 function ledgerFilter(

@@ -1,10 +1,19 @@
-/** What is watched, and what was seen: networks, assets, addresses, deposits, backfills. */
+/** What is watched, and what was seen: networks, assets, addresses, extended public keys, deposits, backfills. */
 
-import type { AddressView, AssetView, BackfillView, DepositView, NetworkView } from "../../core/views.ts";
+import type { AddressView, AssetView, BackfillView, DepositView, NetworkView, XpubView } from "../../core/views.ts";
 import type { Call } from "../call.ts";
 import type { List } from "../pages.ts";
 import { type CallOptions, type PostOptions, pathOf, type Transport } from "../transport.ts";
-import type { AddressFilter, AssetFilter, DepositFilter, NewAddress, NewAsset, NewBackfill, Paged } from "../types.ts";
+import type {
+  AddressFilter,
+  AssetFilter,
+  DepositFilter,
+  NewAddress,
+  NewAsset,
+  NewBackfill,
+  NewXpub,
+  Paged,
+} from "../types.ts";
 
 export class NetworkCalls {
   readonly #transport: Transport;
@@ -46,7 +55,11 @@ export class AddressCalls {
     this.#transport = transport;
   }
 
-  /** Watches an address from now on. One that you watch already is given as it is; another tenant's: `address_taken`. */
+  /**
+   * Watches an address from now on. One that you watch already is given as it is; another tenant's: `address_taken`.
+   * With `xpub_id` in the place of `address`: the next one below that key, another one for every call. Give
+   * `idempotencyKey` your order's id, and the order has one address however often you ask.
+   */
   create(address: NewAddress, options?: PostOptions): Call<AddressView> {
     return this.#transport.call({ method: "POST", path: "/v1/addresses", body: address }, options);
   }
@@ -63,6 +76,32 @@ export class AddressCalls {
   /** Stops watching it. */
   delete(id: string, options?: CallOptions): Call<void> {
     return this.#transport.call({ method: "DELETE", path: pathOf("/v1/addresses/", id) }, options);
+  }
+}
+
+export class XpubCalls {
+  readonly #transport: Transport;
+
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Registers an account's extended public key, to derive addresses from. Compare `first_address` with your wallet's
+   * first one. A key that is registered already is given as it is.
+   */
+  create(xpub: NewXpub, options?: PostOptions): Call<XpubView> {
+    return this.#transport.call({ method: "POST", path: "/v1/xpubs", body: xpub }, options);
+  }
+
+  /** Newest first. */
+  list(filter: Paged = {}, options?: CallOptions): List<XpubView> {
+    return this.#transport.list("/v1/xpubs", { ...filter }, options);
+  }
+
+  get(id: string, options?: CallOptions): Call<XpubView> {
+    return this.#transport.call({ method: "GET", path: pathOf("/v1/xpubs/", id) }, options);
   }
 }
 

@@ -78,7 +78,7 @@ export class WithdrawalCalls {
     return this.#act(id, "/reject", rejection, options);
   }
 
-  /** Replaces its latest attempt with one that offers more: same nonce, same payment, never two. */
+  /** Replaces its latest attempt with one that offers more: same nonce or coin, same payment, never two. */
   speedUp(id: string, options?: PostOptions): Call<WithdrawalView> {
     return this.#act(id, "/speed-up", undefined, options);
   }

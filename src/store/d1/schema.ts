@@ -3,6 +3,7 @@
  * own alone.
  */
 
+import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 export const tenants = sqliteTable("tenants", {
@@ -42,6 +43,32 @@ export const addresses = sqliteTable(
     createdAt: integer("created_at").notNull(),
   },
   (t) => [primaryKey({ columns: [t.network, t.address] })],
+);
+
+/**
+ * One index below one account's key is handed out once on a network: also if two tenants have registered the key, and
+ * also after an object was restored from an older copy. A row is never deleted.
+ */
+export const xpubIndexes = sqliteTable(
+  "xpub_indexes",
+  {
+    network: text("network").notNull(),
+    /** Of the account and its type; the key itself is not here. */
+    keyHash: text("key_hash").notNull(),
+    idx: integer("idx").notNull(),
+    tenantId: text("tenant_id").notNull(),
+    addressId: text("address_id").notNull(),
+    /** Hash of the request that named itself by an idempotency key and has this index; null: none has. */
+    request: text("request"),
+    /** 1: nobody held its address when it was claimed, and the claim in `addresses` was made for this index. */
+    hasAddress: integer("has_address").notNull().default(0),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.keyHash, t.idx] }),
+    uniqueIndex("xpub_indexes_address").on(t.addressId),
+    uniqueIndex("xpub_indexes_request").on(t.request).where(sql`request IS NOT NULL`),
+  ],
 );
 
 /** One payment is credited to one tenant, whichever object says so. */
@@ -94,6 +121,56 @@ export const walletNonces = sqliteTable(
     /** A withdrawal has one nonce for ever, also after its object was restored from a copy that did not know it. */
     uniqueIndex("wallet_nonces_subject").on(t.subject),
   ],
+);
+
+/** One output of a hot wallet is for one spend, whatever copy of an object says so. A spend is named by its pinned output. */
+export const spentOutputs = sqliteTable(
+  "spent_outputs",
+  {
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    vout: integer("vout").notNull(),
+    tenantId: text("tenant_id").notNull(),
+    /** `txid:vout` of the pinned output of the spend that may use it; of the pinned one itself, its own. */
+    pin: text("pin").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.txId, t.vout] }), index("spent_outputs_pin").on(t.network, t.pin)],
+);
+
+/** A withdrawal has one pinned output for ever, also after its object was restored from a copy that did not know it. */
+export const spendMembers = sqliteTable(
+  "spend_members",
+  {
+    withdrawalId: text("withdrawal_id").primaryKey(),
+    tenantId: text("tenant_id").notNull(),
+    network: text("network").notNull(),
+    pin: text("pin").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [index("spend_members_pin").on(t.network, t.pin)],
+);
+
+/**
+ * Signed transactions that expire by themselves, each before it is sent: a copy of an object that does not know one
+ * learns here that it must wait for it. A row is never deleted.
+ */
+export const liveAttempts = sqliteTable(
+  "live_attempts",
+  {
+    withdrawalId: text("withdrawal_id").notNull(),
+    number: integer("number").notNull(),
+    tenantId: text("tenant_id").notNull(),
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    /** null: no further attempt is made, whatever copy of the object asks. */
+    txId: text("tx_id"),
+    /** As the tenant's own row has them; null with `tx_id`. */
+    expiresAt: integer("expires_at"),
+    signedAbove: integer("signed_above"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.withdrawalId, t.number] })],
 );
 
 /** Tenants with withdrawals under way: cron looks whether their alarm is still set, and reconciles them. */

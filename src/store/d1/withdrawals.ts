@@ -17,14 +17,14 @@ export interface KeyClaim {
 }
 
 export type ClaimedKey =
-  /** `hadNonce`: a nonce was claimed for this withdrawal before, so bytes of it may exist. */
-  { readonly kind: "own"; readonly hadNonce: number | null } | { readonly kind: "other_request" };
+  /** `had`: a nonce, a pinned output, or a transaction was claimed for this withdrawal before, so bytes of it may exist. */
+  { readonly kind: "own"; readonly had: string | null } | { readonly kind: "other_request" };
 
 /** Claims a key for one request, and lists the tenant for cron. @throws StoreFault */
 export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promise<ClaimedKey> {
   const { tenantId, account, key, fingerprint, withdrawalId, now, workDueAt } = claim;
   const [, , held] = await withDeadline("claim withdrawal key", () =>
-    db.batch<{ fingerprint: string; nonce: number | null }>([
+    db.batch<Had & { readonly fingerprint: string }>([
       db
         .prepare(
           `INSERT INTO withdrawal_keys (tenant_id, account, idempotency_key, fingerprint, withdrawal_id, created_at)
@@ -40,7 +40,10 @@ export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promi
         .bind(tenantId, workDueAt),
       db
         .prepare(
-          `SELECT fingerprint, (SELECT max(nonce) FROM wallet_nonces WHERE subject = k.withdrawal_id) AS nonce
+          `SELECT fingerprint, (SELECT max(nonce) FROM wallet_nonces WHERE subject = k.withdrawal_id) AS nonce,
+             (SELECT pin FROM spend_members AS m WHERE m.withdrawal_id = k.withdrawal_id) AS pin,
+             (SELECT coalesce(tx_id, '') FROM live_attempts AS a WHERE a.withdrawal_id = k.withdrawal_id
+              ORDER BY number DESC LIMIT 1) AS attempt
            FROM withdrawal_keys AS k WHERE tenant_id = ?1 AND account = ?2 AND idempotency_key = ?3`,
         )
         .bind(tenantId, account, key),
@@ -48,7 +51,21 @@ export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promi
   );
   const row = held?.results[0];
   if (row === undefined) throw new StoreFault("claim withdrawal key: the claim was given back while it was read");
-  return row.fingerprint === fingerprint ? { kind: "own", hadNonce: row.nonce } : { kind: "other_request" };
+  return row.fingerprint === fingerprint ? { kind: "own", had: hadBy(row) } : { kind: "other_request" };
+}
+
+interface Had extends Record<string, unknown> {
+  readonly nonce: number | null;
+  readonly pin: string | null;
+  /** Empty: decided not to be made. */
+  readonly attempt: string | null;
+}
+
+function hadBy({ nonce, pin, attempt }: Had): string | null {
+  if (nonce !== null) return `nonce ${nonce}`;
+  if (pin !== null) return `coin ${pin}`;
+  if (attempt === null) return null;
+  return attempt === "" ? "up" : `transaction ${attempt}`;
 }
 
 /** Gives a key back whose request was refused before anything was reserved. @throws StoreFault */
@@ -61,11 +78,33 @@ export async function releaseWithdrawalKey(
       .prepare(
         `DELETE FROM withdrawal_keys
          WHERE tenant_id = ?1 AND account = ?2 AND idempotency_key = ?3 AND fingerprint = ?4
-           AND NOT EXISTS (SELECT 1 FROM wallet_nonces WHERE subject = withdrawal_keys.withdrawal_id)`,
+           AND NOT EXISTS (SELECT 1 FROM wallet_nonces WHERE subject = withdrawal_keys.withdrawal_id)
+           AND NOT EXISTS (SELECT 1 FROM spend_members AS m WHERE m.withdrawal_id = withdrawal_keys.withdrawal_id)
+           AND NOT EXISTS (SELECT 1 FROM live_attempts AS a WHERE a.withdrawal_id = withdrawal_keys.withdrawal_id)`,
       )
       .bind(claim.tenantId, claim.account, claim.key, claim.fingerprint)
       .run(),
   );
+}
+
+/**
+ * What was claimed to pay a withdrawal with, by whichever copy of its object, in words; null: nothing. Whoever gives
+ * funds back because nothing was signed asks here first: an older copy does not remember.
+ * @throws StoreFault
+ */
+export async function claimedFor(db: D1Database, withdrawalId: string): Promise<string | null> {
+  const row = await withDeadline("read a withdrawal's claims", () =>
+    db
+      .prepare(
+        `SELECT (SELECT max(nonce) FROM wallet_nonces WHERE subject = ?1) AS nonce,
+           (SELECT pin FROM spend_members WHERE withdrawal_id = ?1) AS pin,
+           (SELECT coalesce(tx_id, '') FROM live_attempts WHERE withdrawal_id = ?1 ORDER BY number DESC LIMIT 1) AS attempt`,
+      )
+      .bind(withdrawalId)
+      .first<Had>(),
+  );
+  if (row === null) throw new StoreFault("read a withdrawal's claims: D1 gave an incomplete answer");
+  return hadBy(row);
 }
 
 export interface NonceClaim {

@@ -89,7 +89,10 @@ export const tokens = sqliteTable(
   (t) => [primaryKey({ columns: [t.contract, t.tenant] })],
 );
 
-/** Payments to watched addresses on the best chain, inside the window or not yet acknowledged. */
+/**
+ * Payments to watched addresses: on the best chain, inside the window or not yet acknowledged, and at the height
+ * `UNMINED` those that wait. One row at most for each key.
+ */
 export const transfers = sqliteTable(
   "transfers",
   {
@@ -103,6 +106,7 @@ export const transfers = sqliteTable(
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),
     addedVersion: integer("added_version").notNull(),
+    leastDepth: integer("least_depth").notNull().default(1),
   },
   (t) => [
     primaryKey({ columns: [t.height, t.txId, t.transferIndex] }),
@@ -110,7 +114,7 @@ export const transfers = sqliteTable(
   ],
 );
 
-/** Keys taken off the best chain, until their tenant acknowledged it. */
+/** Keys taken off the best chain, or gone from where they waited, until their tenant acknowledged it. */
 export const removals = sqliteTable(
   "removals",
   {
@@ -118,6 +122,8 @@ export const removals = sqliteTable(
     version: integer("version").notNull(),
     txId: text("tx_id").notNull(),
     transferIndex: text("transfer_index").notNull(),
+    /** 1: it waited to be mined. It says nothing against a payment that is in a block. */
+    wasUnmined: integer("was_unmined").notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.version, t.txId, t.transferIndex] })],
 );

@@ -2,13 +2,15 @@
 
 import { and, eq, gt, lt, lte, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
-import { isInternal, type Transfer, type TransferKey } from "../../core/transfer.ts";
+import { isInternal, type Transfer, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import type { ScannerDb } from "./database.ts";
 import { removals, tenants, transfers } from "./schema.ts";
 
+const KEYS_PER_STATEMENT = 2_000;
+
 export interface OwnedTransfer extends Transfer {
   readonly tenant: number;
-  /** Time stamp of the block, unix seconds. */
+  /** Time stamp of the block, unix seconds; 0 while it waits to be mined. */
   readonly timestamp: number;
 }
 
@@ -26,23 +28,55 @@ export function insertTransfers(db: ScannerDb, list: readonly OwnedTransfer[], v
         blockHash: t.blockHash,
         timestampS: t.timestamp,
         addedVersion: version,
+        leastDepth: t.leastDepth ?? 1,
       })
       .run();
   }
 }
 
-/** Takes every transfer above a height off the best chain and gives them back. */
+/** Takes every transfer above a height off the best chain and gives them back. Those that wait stay. */
 export function takeTransfersAbove(db: ScannerDb, height: number): OwnedTransfer[] {
-  return db.delete(transfers).where(gt(transfers.height, height)).returning().all().map(toOwned);
+  return db.delete(transfers).where(minedAbove(height)).returning().all().map(toOwned);
 }
 
-export function insertRemovals(
-  db: ScannerDb,
-  list: readonly (TransferKey & { tenant: number })[],
-  version: number,
-): void {
-  for (const { tenant, txId, transferIndex } of list) {
-    db.insert(removals).values({ tenant, version, txId, transferIndex }).run();
+/** Payments that wait to be mined. */
+export function unminedTransfers(db: ScannerDb): OwnedTransfer[] {
+  return transfersAt(db, UNMINED);
+}
+
+export function hasUnmined(db: ScannerDb): boolean {
+  const one = db.select({ height: transfers.height }).from(transfers).where(eq(transfers.height, UNMINED)).limit(1);
+  return one.get() !== undefined;
+}
+
+/** Takes those of these keys that wait from where they wait, and gives them back. */
+export function takeUnmined(db: ScannerDb, keys: readonly TransferKey[]): OwnedTransfer[] {
+  return inChunks(keys, (list) =>
+    db
+      .delete(transfers)
+      .where(and(eq(transfers.height, UNMINED), keyIn(list)))
+      .returning()
+      .all()
+      .map(toOwned),
+  );
+}
+
+/** Which of these keys are in a block that is kept here. A walk over the window: asked only about keys that are new. */
+export function minedAmong(db: ScannerDb, keys: readonly TransferKey[]): TransferKey[] {
+  return inChunks(keys, (list) =>
+    db
+      .select({ txId: transfers.txId, transferIndex: transfers.transferIndex })
+      .from(transfers)
+      .where(and(lt(transfers.height, UNMINED), keyIn(list)))
+      .all(),
+  );
+}
+
+/** Tells the tenants of these, which were taken, that they are gone. */
+export function insertRemovals(db: ScannerDb, list: readonly OwnedTransfer[], version: number): void {
+  for (const { tenant, txId, transferIndex, height } of list) {
+    const wasUnmined = height === UNMINED ? 1 : 0;
+    db.insert(removals).values({ tenant, version, txId, transferIndex, wasUnmined }).run();
   }
 }
 
@@ -69,12 +103,17 @@ export function addedSince(db: ScannerDb, tenant: number, version: number): Owne
     .map(toOwned);
 }
 
-export function removedSince(db: ScannerDb, tenant: number, version: number): TransferKey[] {
+export function removedSince(
+  db: ScannerDb,
+  tenant: number,
+  version: number,
+): (TransferKey & { readonly wasUnmined: boolean })[] {
   return db
-    .select({ txId: removals.txId, transferIndex: removals.transferIndex })
+    .select({ txId: removals.txId, transferIndex: removals.transferIndex, wasUnmined: removals.wasUnmined })
     .from(removals)
     .where(and(eq(removals.tenant, tenant), gt(removals.version, version)))
-    .all();
+    .all()
+    .map((row) => ({ ...row, wasUnmined: row.wasUnmined === 1 }));
 }
 
 export function hasChangesSince(db: ScannerDb, tenant: number, version: number): boolean {
@@ -101,7 +140,7 @@ export function holdsInternalAbove(db: ScannerDb, height: number): boolean {
   const above = db
     .select({ txId: transfers.txId, transferIndex: transfers.transferIndex })
     .from(transfers)
-    .where(gt(transfers.height, height))
+    .where(minedAbove(height))
     .all();
   return above.some(isInternal);
 }
@@ -131,5 +170,26 @@ function toOwned(row: typeof transfers.$inferSelect): OwnedTransfer {
     blockHash: row.blockHash,
     tenant: row.tenant,
     timestamp: row.timestampS,
+    leastDepth: row.leastDepth,
   };
+}
+
+function minedAbove(height: number) {
+  return and(gt(transfers.height, height), lt(transfers.height, UNMINED));
+}
+
+/** @param list keys as `inChunks` gives them */
+function keyIn(list: string) {
+  return sql`(${transfers.txId}, ${transfers.transferIndex}) IN
+    (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(${list}))`;
+}
+
+/** Keys as one JSON text a statement. */
+function inChunks<T>(keys: readonly TransferKey[], read: (list: string) => T[]): T[] {
+  const found: T[] = [];
+  for (let i = 0; i < keys.length; i += KEYS_PER_STATEMENT) {
+    const chunk = keys.slice(i, i + KEYS_PER_STATEMENT);
+    found.push(...read(JSON.stringify(chunk.map((key) => [key.txId, key.transferIndex]))));
+  }
+  return found;
 }

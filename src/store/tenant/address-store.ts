@@ -49,6 +49,22 @@ export function accountOfAddress(db: TenantDb, network: string, address: string)
   return row.account;
 }
 
+/** Also one that was deleted, and one whose watch is not taken yet. */
+export function addressByIdEver(db: TenantDb, id: string): AddressRow | undefined {
+  return db.select().from(addresses).where(eq(addresses.id, id)).get();
+}
+
+/** Whether an address is, or at any time was, one of this tenant's. */
+export function wasEverWatched(db: TenantDb, network: string, address: string): boolean {
+  const row = db
+    .select({ id: addresses.id })
+    .from(addresses)
+    .where(and(eq(addresses.address, address), eq(addresses.network, network)))
+    .limit(1)
+    .get();
+  return row !== undefined;
+}
+
 export function addressById(db: TenantDb, id: string): AddressRow | undefined {
   return db
     .select()

@@ -5,7 +5,7 @@
 
 import { and, eq, gte, inArray, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
-import type { Transfer, TransferKey } from "../../core/transfer.ts";
+import { type Transfer, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import type { SeenPayment, Told } from "../../core/watcher.ts";
 import type { TenantDb } from "./database.ts";
 import { deposits, transfers } from "./schema.ts";
@@ -14,6 +14,9 @@ export type DepositRow = typeof deposits.$inferSelect;
 type TransferRow = typeof transfers.$inferSelect;
 
 const KEYS_PER_STATEMENT = 2_000;
+
+// Spelt out, not bound: a partial index serves only a condition it can see. These rows are due at no height.
+const IS_WAITING = sql.raw(`height = ${UNMINED} AND status = 'pending'`);
 
 export function depositsByKey(db: TenantDb, network: string, keys: readonly TransferKey[]): DepositRow[] {
   return inChunks(keys, (chunk) =>
@@ -55,7 +58,7 @@ export function depositsDue(db: TenantDb, network: string, head: number, finaliz
   ];
 }
 
-/** Deposits whose story is not over: every one that the chain may still take back. */
+/** Deposits whose story is not over: every one that the chain may still take back, and those that wait to be mined. */
 export function depositsLive(db: TenantDb, network: string): DepositRow[] {
   return [
     ...db
@@ -67,6 +70,11 @@ export function depositsLive(db: TenantDb, network: string): DepositRow[] {
       .select()
       .from(deposits)
       .where(and(eq(deposits.network, network), sql`due_finalized IS NOT NULL`, sql`due_height IS NULL`))
+      .all(),
+    ...db
+      .select()
+      .from(deposits)
+      .where(and(eq(deposits.network, network), IS_WAITING))
       .all(),
   ];
 }
@@ -107,6 +115,7 @@ export function putTransfer(db: TenantDb, network: string, transfer: Transfer & 
     height: transfer.height,
     blockHash: transfer.blockHash,
     timestampS: transfer.timestamp,
+    leastDepth: transfer.leastDepth ?? 1,
   };
   db.insert(transfers)
     .values({ network, txId: transfer.txId, transferIndex: transfer.transferIndex, ...values })
@@ -174,7 +183,7 @@ export function depositById(db: TenantDb, id: string): DepositRow | undefined {
   return db.select().from(deposits).where(eq(deposits.id, id)).get();
 }
 
-export function toTold(row: DepositRow): Told {
+export function toTold(row: Omit<DepositRow, "seq">): Told {
   return {
     address: row.address,
     asset: row.asset,
@@ -185,13 +194,14 @@ export function toTold(row: DepositRow): Told {
     status: row.status,
     epoch: row.epoch,
     rule: row.rule === "finalized" ? "finalized" : Number(row.rule),
+    leastDepth: row.leastDepth,
   };
 }
 
 function toSeen(row: TransferRow): Transfer & SeenPayment {
-  const { txId, transferIndex, address, asset, height, blockHash } = row;
+  const { txId, transferIndex, address, asset, height, blockHash, leastDepth } = row;
   const amountUnits = unitsFromText(row.amountUnits);
-  return { txId, transferIndex, address, asset, amountUnits, height, blockHash, timestamp: row.timestampS };
+  return { txId, transferIndex, address, asset, amountUnits, height, blockHash, leastDepth, timestamp: row.timestampS };
 }
 
 function keyIn(table: typeof deposits | typeof transfers, network: string, keys: readonly TransferKey[]): SQL {

@@ -6,6 +6,7 @@
 
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { AddressType } from "../../core/extended-key.ts";
 import type { SendMeaning } from "../../core/send-answer.ts";
 import type { DepositStatus, EventType, ReconciliationView, Scope, SignatureScheme } from "../../core/views.ts";
 import type { DisabledReason } from "../../core/webhook-schedule.ts";
@@ -68,13 +69,38 @@ export const addresses = sqliteTable(
     deletedAt: integer("deleted_at"),
     /** 1 while the watch and the claim of a deleted address are still to be given back. */
     releasePending: integer("release_pending").notNull().default(0),
+    /** Where it was derived: the extended public key and the index below its account; both null: given by hand. */
+    xpubId: text("xpub_id"),
+    derivationIndex: integer("derivation_index"),
   },
   (t) => [
     index("addresses_address").on(t.address, t.network),
     index("addresses_account").on(t.account),
     index("addresses_release").on(t.releasePending).where(sql`release_pending = 1`),
+    // One index, one address, also of those that were deleted.
+    uniqueIndex("addresses_derived").on(t.xpubId, t.derivationIndex).where(sql`xpub_id IS NOT NULL`),
   ],
 );
+
+/** Extended public keys of accounts. Never deleted: addresses that were handed out stand below them. */
+export const xpubs = sqliteTable("xpubs", {
+  seq: integer("seq").primaryKey(),
+  /** Derived from network and key, so it is their uniqueness as well. */
+  id: text("id").notNull().unique(),
+  network: text("network").notNull(),
+  type: text("type").$type<AddressType>().notNull(),
+  path: text("path").notNull(),
+  /** Public key and chain code: what the addresses are derived from. */
+  account: text("account").notNull(),
+  /** The text as it was given, its beginning and its end. */
+  shown: text("shown").notNull(),
+  fingerprint: text("fingerprint").notNull(),
+  firstAddress: text("first_address").notNull(),
+  label: text("label"),
+  /** No index below this one is handed out. Never lowered. */
+  nextIndex: integer("next_index").notNull(),
+  createdAt: integer("created_at").notNull(),
+});
 
 /** Where this tenant stands on each network. */
 export const networks = sqliteTable("networks", {
@@ -101,6 +127,7 @@ export const transfers = sqliteTable(
     height: integer("height").notNull(),
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),
+    leastDepth: integer("least_depth").notNull().default(1),
   },
   (t) => [primaryKey({ columns: [t.network, t.txId, t.transferIndex] })],
 );
@@ -122,6 +149,8 @@ export const deposits = sqliteTable(
     epoch: integer("epoch").notNull(),
     /** A depth, or "finalized". */
     rule: text("rule").notNull(),
+    /** Depth that the chain itself asks for, whatever the rule says. */
+    leastDepth: integer("least_depth").notNull().default(1),
     height: integer("height").notNull(),
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),
@@ -136,6 +165,8 @@ export const deposits = sqliteTable(
     backfillId: text("backfill_id"),
   },
   (t) => [
+    // The height `UNMINED`, spelt out.
+    index("deposits_unmined").on(t.network).where(sql`height = 4503599627370496 AND status = 'pending'`),
     uniqueIndex("deposits_key").on(t.txId, t.transferIndex, t.network),
     index("deposits_account").on(t.account),
     index("deposits_address").on(t.address),
@@ -280,7 +311,7 @@ export const withdrawals = sqliteTable(
     /** The API key that asked; another one approves. */
     creatorKeyId: text("creator_key_id").notNull(),
     state: text("state").$type<WithdrawalState>().notNull(),
-    /** The slot that pays it; both null until a nonce is its own. */
+    /** The slot, or the spend, that pays it, or the wallet and the latest attempt's number; null until there is one. */
     sender: text("sender"),
     nonce: integer("nonce"),
     /** The mined transaction, else the latest signed one. */
@@ -407,6 +438,206 @@ export const attempts = sqliteTable(
     outcome: text("outcome").$type<SendMeaning>(),
   },
   (t) => [primaryKey({ columns: [t.network, t.sender, t.nonce, t.number] }), index("attempts_tx").on(t.txId)],
+);
+
+/** Addresses of the hot wallets that are sets of coins. What they receive is no deposit. */
+export const walletAddresses = sqliteTable(
+  "wallet_addresses",
+  {
+    network: text("network").notNull(),
+    address: text("address").notNull(),
+    /** The wallet, by the address that it is topped up at. */
+    sender: text("sender").notNull(),
+    /** Below the wallet's account key: `0/0`, `1/7`. */
+    path: text("path").notNull(),
+    /** null until the scanner has taken the watch. Nothing is signed that pays here before. */
+    watchedFrom: integer("watched_from"),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.address] })],
+);
+
+/** What the chain says about the wallets' own outputs, in blocks alone. Rewritten by every observation. */
+export const coins = sqliteTable(
+  "coins",
+  {
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    vout: integer("vout").notNull(),
+    address: text("address").notNull(),
+    path: text("path").notNull(),
+    amountUnits: text("amount_units").notNull(),
+    height: integer("height").notNull(),
+    /** Depth below which the chain itself keeps it from being spent. */
+    leastDepth: integer("least_depth").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.txId, t.vout] })],
+);
+
+/** One transaction of a wallet in all its attempts. Each of them spends the pinned output, so one of them is mined at most. */
+export const spends = sqliteTable(
+  "spends",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    /** The wallet's own counter. `withdrawals.nonce` holds it; its change goes to the path `1/<number>`. */
+    number: integer("number").notNull(),
+    pinTxId: text("pin_tx_id").notNull(),
+    pinVout: integer("pin_vout").notNull(),
+    /** `open` until a final transaction spends the pinned output. */
+    status: text("status").$type<"open" | "final">().notNull(),
+    /** 1 once D1 says that its members are this spend's. Nothing is signed before. */
+    claimed: integer("claimed").notNull(),
+    /** 1: a person wants the next attempt now. */
+    speedUp: integer("speed_up").notNull(),
+    /** Number of the attempt that is in a block, with the id that it has there. */
+    minedAttempt: integer("mined_attempt"),
+    minedTxId: text("mined_tx_id"),
+    minedHeight: integer("mined_height"),
+    minedBlockHash: text("mined_block_hash"),
+    /** A transaction that is none of its attempts and spends the pinned output, as last seen in a block. */
+    foreignTxId: text("foreign_tx_id"),
+    createdAt: integer("created_at").notNull(),
+    /** When a person is asked, unless it is mined by then. */
+    deadlineAt: integer("deadline_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.sender, t.number] }),
+    uniqueIndex("spends_pin").on(t.network, t.pinTxId, t.pinVout),
+    index("spends_open").on(t.network, t.sender).where(sql`status = 'open'`),
+    index("spends_tx").on(t.minedTxId).where(sql`mined_tx_id IS NOT NULL`),
+  ],
+);
+
+/** What a spend pays, in this order. A withdrawal has one spend for ever. */
+export const spendMembers = sqliteTable(
+  "spend_members",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    number: integer("number").notNull(),
+    place: integer("place").notNull(),
+    withdrawalId: text("withdrawal_id").notNull(),
+    /** 1: the next attempt does not pay it. */
+    givenUp: integer("given_up").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.sender, t.number, t.place] }),
+    uniqueIndex("spend_members_withdrawal").on(t.withdrawalId),
+  ],
+);
+
+/** Outputs that a spend may use: nobody else may. Complete in itself, since the chain may take a coin's own row away. */
+export const spendInputs = sqliteTable(
+  "spend_inputs",
+  {
+    network: text("network").notNull(),
+    txId: text("tx_id").notNull(),
+    vout: integer("vout").notNull(),
+    sender: text("sender").notNull(),
+    number: integer("number").notNull(),
+    address: text("address").notNull(),
+    path: text("path").notNull(),
+    amountUnits: text("amount_units").notNull(),
+    /** No spender stands below: the block it is in, or one that it was still there in. */
+    height: integer("height").notNull(),
+    /** 1 once D1 says that it is this spend's. */
+    claimed: integer("claimed").notNull(),
+    /** `freed`: the final transaction does not spend it. D1 gives it back, then the row goes. */
+    status: text("status").$type<"locked" | "spent" | "freed">().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.network, t.txId, t.vout] }),
+    index("spend_inputs_spend").on(t.network, t.sender, t.number),
+    index("spend_inputs_freed").on(t.network, t.sender).where(sql`status = 'freed'`),
+  ],
+);
+
+/** Signed bytes. A row is there before its bytes leave the process, and is never changed but for what became of it. */
+export const spendAttempts = sqliteTable(
+  "spend_attempts",
+  {
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    number: integer("number").notNull(),
+    attempt: integer("attempt").notNull(),
+    txId: text("tx_id").notNull(),
+    raw: text("raw").notNull(),
+    /** `txid:vout` of each input, the pinned one first. */
+    inputs: text("inputs", { mode: "json" }).$type<string[]>().notNull(),
+    /** Script in hex and satoshi of each output. */
+    outputs: text("outputs", { mode: "json" }).$type<[string, string][]>().notNull(),
+    /** The withdrawals that it pays: its first outputs, in this order. */
+    pays: text("pays", { mode: "json" }).$type<string[]>().notNull(),
+    feeUnits: text("fee_units").notNull(),
+    vsize: integer("vsize").notNull(),
+    signedAt: integer("signed_at").notNull(),
+    /** Head when it was signed, or when its block was replaced: its age in blocks counts from here. */
+    signedHeight: integer("signed_height").notNull(),
+    firstSentAt: integer("first_sent_at"),
+    /** null: to be sent now. */
+    lastSentAt: integer("last_sent_at"),
+    sends: integer("sends").notNull(),
+    outcome: text("outcome").$type<SendMeaning>(),
+  },
+  (t) => [primaryKey({ columns: [t.network, t.sender, t.number, t.attempt] }), index("spend_attempts_tx").on(t.txId)],
+);
+
+/** The payment of one withdrawal whose transactions expire by themselves: it begins with its first signed attempt. */
+export const expiringPayments = sqliteTable(
+  "expiring_payments",
+  {
+    withdrawalId: text("withdrawal_id").primaryKey(),
+    network: text("network").notNull(),
+    sender: text("sender").notNull(),
+    /** `open` until an attempt of it has landed, or all are dead and D1 keeps others from being made. */
+    status: text("status").$type<"open" | "final">().notNull(),
+    /** 1: no further attempt is signed. */
+    givenUp: integer("given_up").notNull(),
+    /** 1: a person wants another attempt, whatever the deadline says. */
+    hurried: integer("hurried").notNull(),
+    createdAt: integer("created_at").notNull(),
+    /** When a person is asked, unless it has landed by then. */
+    deadlineAt: integer("deadline_at").notNull(),
+  },
+  (t) => [index("expiring_payments_open").on(t.network, t.sender).where(sql`status = 'open'`)],
+);
+
+/** Signed transactions that expire. A row is there before its bytes leave the process; one of a payment is live at most. */
+export const expiringAttempts = sqliteTable(
+  "expiring_attempts",
+  {
+    withdrawalId: text("withdrawal_id").notNull(),
+    txId: text("tx_id").notNull(),
+    /** From 1. Two have the same when another copy of this object had claimed the number: ours is `void` then. */
+    number: integer("number").notNull(),
+    /** Signed, and what was signed, hex; null: made by a copy of this object that is gone. */
+    raw: text("raw"),
+    unsigned: text("unsigned"),
+    /** The last point at which it can land: milliseconds of block time, or a block height, as the chain has it. */
+    expiresAt: integer("expires_at").notNull(),
+    /** Final height when it was signed: it stands in no block at or below this one. */
+    signedAbove: integer("signed_above").notNull(),
+    /** Most that it may cost, base units of the native coin. */
+    feeMost: text("fee_most").notNull(),
+    /** 1 once D1 says that the number is this attempt's. Nothing is sent before. */
+    claimed: integer("claimed").notNull(),
+    /** `dead`: in no final block up to its expiry. `void`: its number was another's, and it never left the process. */
+    status: text("status").$type<"live" | "landed" | "dead" | "void">().notNull(),
+    landedHeight: integer("landed_height"),
+    landedHash: text("landed_hash"),
+    feeUnits: text("fee_units"),
+    /** How far final blocks were when it was found in none of them. */
+    deadPoint: integer("dead_point"),
+    /** Why it is not sent, as nodes said that tried it; null: nothing speaks against it. */
+    refusal: text("refusal"),
+    signedAt: integer("signed_at").notNull(),
+    firstSentAt: integer("first_sent_at"),
+    /** null: to be sent now. */
+    lastSentAt: integer("last_sent_at"),
+    sends: integer("sends").notNull(),
+    outcome: text("outcome").$type<SendMeaning>(),
+  },
+  (t) => [primaryKey({ columns: [t.withdrawalId, t.txId] }), index("expiring_attempts_tx").on(t.txId)],
 );
 
 /** Things that happen and leave no other row. */

@@ -127,6 +127,8 @@ export type CounterName =
   | "withdrawal_key_replays"
   | "repeated_broadcasts"
   | "nonce_conflicts"
+  | "coin_conflicts"
+  | "attempt_conflicts"
   | "foreign_spends";
 
 export function count(db: TenantDb, name: CounterName, by = 1): void {

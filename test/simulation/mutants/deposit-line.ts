@@ -124,8 +124,8 @@ export const depositLine: readonly Mutant[] = [
     name: "confirmed-a-block-early",
     breaks: ["I5"],
     file: "src/core/watcher.ts",
-    find: "return depth >= told.rule &&",
-    replace: "return depth + 1 >= told.rule &&",
+    find: "if (view.head - told.height + 1 < depthAsked(told)) return false;",
+    replace: "if (view.head - told.height + 2 < depthAsked(told)) return false;",
   },
   {
     name: "confirmed-is-dropped-silently",

@@ -3,7 +3,7 @@
 
 import type { Mutant } from "./mutant.ts";
 
-const FOLLOW = "src/objects/tenant/withdrawals/follow.ts";
+const FOLLOW = "src/objects/tenant/withdrawals/nonces/follow.ts";
 const CREATE = "src/objects/tenant/withdrawals/create.ts";
 const COMMIT = "src/objects/tenant/withdrawals/commit.ts";
 const BY_HAND = "src/objects/tenant/withdrawals/by-hand.ts";
@@ -88,7 +88,7 @@ export const reservations: readonly Mutant[] = [
     file: CREATE,
     find: "const claimed = await claimWithdrawalKey(c.env.DB, claim);",
     replace:
-      'const claimed = await claimWithdrawalKey(c.env.DB, claim).catch(() => ({ kind: "own", hadNonce: null }) as const);',
+      'const claimed = await claimWithdrawalKey(c.env.DB, claim).catch(() => ({ kind: "own", had: null }) as const);',
   },
   {
     name: "key-released-after-use",
@@ -108,8 +108,8 @@ export const reservations: readonly Mutant[] = [
     name: "cancel-after-nonce",
     breaks: ["I6", "I9"],
     file: BY_HAND,
-    find: 'const isUnsent = row.nonce === null && (row.state === "funds_reserved"',
-    replace: 'const isUnsent = row.state === "broadcast_pending" || (row.state === "funds_reserved"',
+    find: "if (!isUntouched(row))\n      return illegal(row, `It can be",
+    replace: 'if (!isUntouched(row) && row.state !== "broadcast_pending")\n      return illegal(row, `It can be',
     also: [
       {
         file: "src/core/withdrawal.ts",

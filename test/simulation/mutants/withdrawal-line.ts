@@ -2,10 +2,11 @@
 
 import type { Mutant } from "./mutant.ts";
 
-const FOLLOW = "src/objects/tenant/withdrawals/follow.ts";
-const SEND = "src/objects/tenant/withdrawals/send.ts";
-const SIGN = "src/objects/tenant/withdrawals/sign.ts";
-const ALLOCATE = "src/objects/tenant/withdrawals/allocate.ts";
+const FOLLOW = "src/objects/tenant/withdrawals/nonces/follow.ts";
+const SEND = "src/objects/tenant/withdrawals/nonces/send.ts";
+const SIGN = "src/objects/tenant/withdrawals/nonces/sign.ts";
+const ALLOCATE = "src/objects/tenant/withdrawals/nonces/allocate.ts";
+const SETTLE = "src/objects/tenant/withdrawals/settle.ts";
 const BY_HAND = "src/objects/tenant/withdrawals/by-hand.ts";
 
 export const withdrawalLine: readonly Mutant[] = [
@@ -86,7 +87,7 @@ export const withdrawalLine: readonly Mutant[] = [
   {
     name: "only-the-last-attempt-is-followed",
     breaks: ["I6", "rest"],
-    file: "src/objects/tenant/withdrawals/payer.ts",
+    file: "src/objects/tenant/withdrawals/nonces/payer.ts",
     find: "const own = attemptsOf(c.db, slot).map(({ txId }) => txId);",
     replace: "const own = attemptsOf(c.db, slot).slice(-1).map(({ txId }) => txId);",
   },
@@ -114,10 +115,10 @@ export const withdrawalLine: readonly Mutant[] = [
   {
     name: "release-at-the-deadline",
     breaks: ["I9", "I6"],
-    file: FOLLOW,
-    find: 'commit.move(row, { to: "manual_review", reason: "deadline"',
+    file: SETTLE,
+    find: 'const asked: Move = { to: "manual_review", reason,',
     replace:
-      'commit.move(row, { to: row.state === "confirmation_tracking" ? "failed" : "manual_review", reason: "deadline"',
+      'const asked: Move = { to: row.state === "confirmation_tracking" && reason === "deadline" ? "failed" : "manual_review", reason,',
   },
   {
     name: "release-on-an-unknown-answer",
@@ -151,7 +152,7 @@ export const withdrawalLine: readonly Mutant[] = [
   {
     name: "release-on-a-reverted-block-not-final",
     breaks: ["I9", "I6"],
-    file: FOLLOW,
+    file: SETTLE,
     find: "} else if (isFinal) {",
     replace: "} else {",
   },
@@ -186,8 +187,8 @@ export const withdrawalLine: readonly Mutant[] = [
   {
     name: "confirmed-for-ever",
     breaks: ["I6"],
-    file: FOLLOW,
-    find: 'if (row.state !== "confirmed" || isPersonsWord(payer, row)) return;',
-    replace: 'if (row.state !== "confirmed" || isPersonsWord(payer, row) || head >= 0) return;',
+    file: SETTLE,
+    find: 'if (row.state !== "confirmed" || isPersonsWord(c, row)) return;',
+    replace: 'if (row.state !== "confirmed" || isPersonsWord(c, row) || evidence !== "") return;',
   },
 ];

@@ -11,7 +11,7 @@ import { type Point, waysOf } from "./machine.ts";
 import { hitAll, isWhole, MANY_CRASHES_MS, play, playEach, type Run, WAYS } from "./scenario.ts";
 import { Payouts } from "./withdrawal-world.ts";
 
-const SAMPLE = 30;
+const SAMPLE = 12;
 const SEED = 20_250_917;
 
 /** Where money is promised, given a nonce, signed for, sent, and settled. */

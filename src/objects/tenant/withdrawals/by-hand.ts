@@ -7,16 +7,15 @@
 import { type Refusal, refuse } from "../../../core/refusal.ts";
 import type { WithdrawalView } from "../../../core/views.ts";
 import type { WithdrawalState } from "../../../core/withdrawal.ts";
+import { claimedFor } from "../../../store/d1/withdrawals.ts";
 import { bindKey, originOfKey, useOfKey } from "../../../store/tenant/key-store.ts";
-import { attemptsOf, changeSlot, type SlotRow, slotAt } from "../../../store/tenant/slot-store.ts";
-import { changeWallet, insertWallet } from "../../../store/tenant/wallet-store.ts";
 import { type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import type { Idempotency } from "../../api.ts";
 import { type Done, KEY_REUSED, notFound } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { type Move, RESOLVED, WithdrawalCommit } from "./commit.ts";
-import { MAX_ATTEMPTS } from "./sign.ts";
-import { walletAddress } from "./signing.ts";
+import { lineOf, wakeWallet } from "./lines.ts";
+import type { OpenPayment, PayoutLine } from "./payout-line.ts";
 import { toWithdrawalView } from "./view.ts";
 
 type Decision =
@@ -46,17 +45,18 @@ function decide(
   c.storage.transactionSync(() => {
     decided.act(new WithdrawalCommit(c, tenantId));
     bindKey(c.db, idempotency, id);
-    const sender = walletAddress(c, tenantId, row.network);
-    changeWallet(c.db, insertWallet(c.db, row.network, sender), { dueAt: c.now() });
+    wakeWallet(c, tenantId, row.network);
   });
   const after = withdrawalById(c.db, id);
   return after === undefined ? notFound("withdrawal") : { ok: true, value: toWithdrawalView(c, after) };
 }
 
-export function cancelWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
+export async function cancelWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
+  const claimed = await claimedElsewhere(c, id);
   const cancel = (row: WithdrawalRow) => {
-    const isUnsent = row.nonce === null && (row.state === "funds_reserved" || row.state === "pending_approval");
-    if (!isUnsent) return illegal(row, "It can be cancelled only before a nonce is assigned to it.");
+    if (!isUntouched(row))
+      return illegal(row, `It can be cancelled only before ${lineOf(c, row.network).means} assigned to it.`);
+    if (claimed !== null) return illegal(row, claimed);
     return moves(row, { to: "cancelled", reason: "cancelled_by_merchant", changes: { waitingFor: null } });
   };
   return decide(c, tenantId, id, idempotency, cancel, "cancelled");
@@ -80,7 +80,21 @@ export function approveWithdrawal(
   });
 }
 
-export function rejectWithdrawal(
+/** Nothing is assigned to it yet, as far as these rows know. */
+function isUntouched({ nonce, state }: WithdrawalRow): boolean {
+  return nonce === null && (state === "funds_reserved" || state === "pending_approval");
+}
+
+/** Why what looks untouched may have been paid all the same: rows restored from an older copy do not know. Null: it was not. */
+async function claimedElsewhere(c: TenantContext, id: string): Promise<string | null> {
+  const row = withdrawalById(c.db, id);
+  if (row === undefined || !isUntouched(row)) return null;
+  const claimed = await claimedFor(c.env.DB, id);
+  if (claimed === null) return null;
+  return `It was given ${claimed} by a copy of this tenant that is no longer there, and may have been paid.`;
+}
+
+export async function rejectWithdrawal(
   c: TenantContext,
   tenantId: string,
   id: string,
@@ -88,8 +102,10 @@ export function rejectWithdrawal(
   why: string | null,
   idempotency: Idempotency,
 ) {
+  const claimed = await claimedElsewhere(c, id);
   const reject = (row: WithdrawalRow) => {
     if (row.state !== "pending_approval") return illegal(row, "Nothing waits for an approval.");
+    if (claimed !== null) return illegal(row, claimed);
     const evidence = why === null ? `rejected with ${keyId}` : `rejected with ${keyId}: ${why}`;
     return moves(row, { to: "rejected", reason: "rejected", evidence, changes: { waitingFor: null } });
   };
@@ -98,13 +114,15 @@ export function rejectWithdrawal(
 
 export function speedUpWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
   return decide(c, tenantId, id, idempotency, (row) => {
-    const slot = slotOf(c, row);
-    if (slot?.status !== "open" || slot.minedTxId !== null || isSettled(row))
+    const line = lineOf(c, row.network);
+    const open = line.openPayment(c, row);
+    if (open === null || open.minedTxId !== null || isSettled(row))
       return illegal(row, "Nothing of it waits to be mined.");
-    const attempts = attemptsOf(c.db, slot).length;
+    const { attempts, holds } = open;
+    if (holds !== null) return illegal(row, holds);
     if (attempts === 0) return illegal(row, "Nothing was signed yet that could be replaced.");
-    if (attempts >= MAX_ATTEMPTS) return illegal(row, `It was replaced ${attempts - 1} times, which is the most.`);
-    return { ok: true, act: () => changeSlot(c.db, slot, { speedUp: 1 }) };
+    if (attempts >= line.maxAttempts) return illegal(row, `It was replaced ${attempts - 1} times, which is the most.`);
+    return { ok: true, act: () => line.hurry(c, row) };
   });
 }
 
@@ -117,29 +135,35 @@ export function resolveWithdrawal(
 ) {
   return decide(c, tenantId, id, idempotency, (row) => {
     if (row.state !== "manual_review") return illegal(row, "It does not wait for a person.");
-    const slot = slotOf(c, row);
-    const open = slot?.status === "open" ? slot : null;
-    return outcome === "confirmed" ? callItPaid(c, row, open, evidence) : callItFailed(c, row, open, evidence);
+    const line = lineOf(c, row.network);
+    const open = line.openPayment(c, row);
+    return outcome === "confirmed" ? callItPaid(row, open, evidence) : callItFailed(c, line, row, open, evidence);
   });
 }
 
 /** Paid by one of its own transactions, or by something else while none of its own can be mined any more. */
-function callItPaid(c: TenantContext, row: WithdrawalRow, open: SlotRow | null, evidence: string): Decision {
+function callItPaid(row: WithdrawalRow, open: OpenPayment | null, evidence: string): Decision {
   const move: Move = { to: "confirmed", reason: RESOLVED, evidence, changes: { waitingFor: null } };
   if (open === null) return moves(row, move);
-  if (open.burn === 1) return illegal(row, "Its nonce is being used up by something else. Wait for the chain.");
-  const payments = attemptsOf(c.db, open).filter(({ kind }) => kind === "payment");
-  if (payments.some(({ txId }) => evidence.toLowerCase().includes(txId))) return moves(row, move);
+  if (open.isGivenUp) return illegal(row, "What would pay it is being used up by something else. Wait for the chain.");
+  const named = [evidence, evidence.toLowerCase()];
+  if (open.payments.some((txId) => named.some((text) => text.includes(txId)))) return moves(row, move);
   const detail =
-    "Its nonce is not used up, so a transaction of it may still be mined. Name one of its own transactions as evidence, or resolve it as failed.";
+    "What would pay it is not used up, so a transaction of it may still be mined. Name one of its own transactions as evidence, or resolve it as failed.";
   return illegal(row, detail);
 }
 
 /**
- * Given back at once only when the nonce is used up for good. Until then bytes of it may be on their way, known
- * here or not: the nonce is used up by something that moves nothing, and the chain says when that is final.
+ * Given back at once only when what would pay it is used up for good. Until then bytes of it may be on their way,
+ * known here or not: nonce or coin are used up by something that does not pay it, and the chain says when that is final.
  */
-function callItFailed(c: TenantContext, row: WithdrawalRow, open: SlotRow | null, evidence: string): Decision {
+function callItFailed(
+  c: TenantContext,
+  line: PayoutLine,
+  row: WithdrawalRow,
+  open: OpenPayment | null,
+  evidence: string,
+): Decision {
   const changes = { waitingFor: null };
   if (open === null) return moves(row, { to: "failed", reason: RESOLVED, evidence, changes });
   if (open.minedTxId !== null) return illegal(row, `${open.minedTxId} is in a block. Wait for it.`);
@@ -147,8 +171,8 @@ function callItFailed(c: TenantContext, row: WithdrawalRow, open: SlotRow | null
   return {
     ok: true,
     act: (commit) => {
-      changeSlot(c.db, open, { burn: 1, deadlineAt: c.now() + deadlineS * 1_000 });
-      commit.move(row, { to: "confirmation_tracking", reason: "burning_nonce", evidence, changes });
+      const reason = line.giveUp(c, row, c.now() + deadlineS * 1_000);
+      commit.move(row, { to: "confirmation_tracking", reason, evidence, changes });
     },
   };
 }
@@ -159,11 +183,6 @@ function moves(row: WithdrawalRow, move: Move): Decision {
 
 function isSettled(row: WithdrawalRow): boolean {
   return row.state === "confirmed" || row.state === "failed";
-}
-
-function slotOf(c: TenantContext, row: WithdrawalRow): SlotRow | undefined {
-  if (row.sender === null || row.nonce === null) return undefined;
-  return slotAt(c.db, { network: row.network, sender: row.sender, nonce: row.nonce });
 }
 
 function illegal(row: WithdrawalRow, detail: string): { ok: false; refusal: Refusal } {

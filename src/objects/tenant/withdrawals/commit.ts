@@ -21,7 +21,6 @@ import { NATIVE } from "../../../core/transfer.ts";
 import { isOpen, mayBecome, type WithdrawalState } from "../../../core/withdrawal.ts";
 import { EventAppender } from "../../../store/tenant/event-store.ts";
 import { appendEntries, type BalanceKey, readBalance, writeBalance } from "../../../store/tenant/ledger-store.ts";
-import type { SlotKey } from "../../../store/tenant/slot-store.ts";
 import {
   appendStep,
   type Changes,
@@ -39,6 +38,13 @@ export const RESOLVED = "resolved_by_person";
 
 /** An event is below 20 KB, its own fields included. */
 const MAX_VIEW_BYTES = 18_000;
+
+/** What was paid for, once for ever: a nonce, the number of a spend, or the id of a transaction that has neither. */
+export interface PaidWith {
+  readonly network: string;
+  readonly sender: string;
+  readonly nonce: number | string;
+}
 
 export interface Move {
   readonly to: WithdrawalState;
@@ -101,10 +107,9 @@ export class WithdrawalCommit {
     return moved;
   }
 
-  /** Books what the network took for a slot, once it is final. */
-  bookFee(slot: SlotKey, withdrawalId: string | null, feeUnits: bigint): void {
+  /** Books what the network took for a payment, once it is final. */
+  bookFee({ network, sender, nonce }: PaidWith, withdrawalId: string | null, feeUnits: bigint): void {
     if (feeUnits === 0n) return;
-    const { network, sender, nonce } = slot;
     const key: BalanceKey = { account: FEE_ACCOUNT, network, asset: NATIVE };
     const cause = withdrawalId ?? `${network}/${sender}/${nonce}`;
     const id = derivedId("jrn", "network-fee", network, sender, nonce);
@@ -116,8 +121,10 @@ export class WithdrawalCommit {
   #tell(row: Omit<WithdrawalRow, "seq">): string {
     this.#written++;
     const view = toWithdrawalView(this.#c, row);
-    // A chain that keeps changing its mind, and people who explain at length: the latest steps tell the state.
+    // A chain that keeps changing its mind, and people who explain at length: the latest steps tell the state, and the
+    // latest of what was signed may still be carried out.
     while (view.transitions.length > 2 && bytesOf(view) > MAX_VIEW_BYTES) view.transitions.shift();
+    while (view.attempts.length > 2 && bytesOf(view) > MAX_VIEW_BYTES) view.attempts.shift();
     return this.#events.append("withdrawal.updated", row.id, view).id;
   }
 

@@ -7,11 +7,8 @@ import { unitsFromText } from "../../../core/amount.ts";
 import { type DepositRow, depositById } from "../../../store/tenant/deposit-store.ts";
 import { type BalanceKey, type EntryRow, listEntries } from "../../../store/tenant/ledger-store.ts";
 import { newestReport, storedReports } from "../../../store/tenant/report-store.ts";
-import { allOpenSlots, type SlotRow, slotAt, slotsFrom } from "../../../store/tenant/slot-store.ts";
-import { allWallets } from "../../../store/tenant/wallet-store.ts";
 import { openWithdrawals, type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import type { TenantContext } from "../context.ts";
-import { walletAddress } from "./signing.ts";
 
 /** Of each kind of row that is not open: withdrawals, deposits, balances. */
 export const MAX_CHANGED = 1_000;
@@ -20,45 +17,30 @@ const MAX_ENTRIES = 20_000;
 const ENTRIES_PER_PAGE = 500;
 /** Entries are written with the clock of their commit: a clock that was set back hides none. */
 const OVERLAP_MS = 60_000;
-/** Nonces of a wallet below its next one, and claims above, that are compared. */
-const NONCES_BEHIND = 1_000;
-export const MAX_NONCES = 5_000;
-
-export interface WalletScope {
-  readonly network: string;
-  readonly sender: string;
-  /** Lowest nonce that is compared. */
-  readonly from: number;
-  /** Slots from there on, as they stood before anybody was asked. */
-  readonly slots: readonly SlotRow[];
-}
-
 export interface Scope {
   /** Unix milliseconds. */
   readonly since: number;
   readonly withdrawals: readonly WithdrawalRow[];
-  /** Those of the withdrawals, and every open one. */
-  readonly slots: readonly SlotRow[];
   readonly deposits: readonly DepositRow[];
   readonly balances: readonly BalanceKey[];
-  readonly wallets: readonly WalletScope[];
 }
 
-/** Reads only, in one turn. */
-export function readScope(c: TenantContext, tenantId: string): Scope {
+/**
+ * Reads only, in one turn.
+ * @param unsettled withdrawals with a payment that no final transaction has decided, whatever they say themselves
+ */
+export function readScope(c: TenantContext, unsettled: readonly string[]): Scope {
   const { db } = c;
   const since = sinceLastReport(c);
   const entries = entriesSince(c, since);
   const before = newestReport(db)?.report.differences ?? [];
-  const openSlots = allOpenSlots(db);
   const open = openWithdrawals(db);
 
   const causes = (type: string) =>
     entries.flatMap(({ causeType, causeId }) => (causeType.startsWith(`${type}.`) ? [causeId] : []));
   const subjects = before.map(({ subject }) => subject);
   const ids = unique([...subjects, ...causes("withdrawal")]).slice(0, MAX_CHANGED);
-  const ofSlots = openSlots.flatMap(({ withdrawalId }) => withdrawalId ?? []);
-  const listed = unique([...ids, ...ofSlots]).flatMap((id) => withdrawalById(db, id) ?? []);
+  const listed = unique([...ids, ...unsettled]).flatMap((id) => withdrawalById(db, id) ?? []);
   const withdrawals = uniqueBy([...open, ...listed], ({ id }) => id);
   const deposits = unique([...subjects, ...causes("deposit")])
     .slice(0, MAX_CHANGED)
@@ -69,14 +51,12 @@ export function readScope(c: TenantContext, tenantId: string): Scope {
   return {
     since,
     withdrawals,
-    slots: uniqueBy([...openSlots, ...withdrawals.flatMap((row) => slotOf(c, row) ?? [])], slotName),
     deposits,
     balances: uniqueBy([...open, ...changed], balanceName).map(({ account, network, asset }) => ({
       account,
       network,
       asset,
     })),
-    wallets: walletsOf(c, tenantId, openSlots),
   };
 }
 
@@ -88,14 +68,6 @@ export function openUnits(c: TenantContext): Map<string, bigint> {
     sums.set(name, (sums.get(name) ?? 0n) + unitsFromText(row.amountUnits));
   }
   return sums;
-}
-
-export function slotOf(c: TenantContext, { network, sender, nonce }: WithdrawalRow): SlotRow | undefined {
-  return sender === null || nonce === null ? undefined : slotAt(c.db, { network, sender, nonce });
-}
-
-export function slotName({ network, sender, nonce }: Pick<SlotRow, "network" | "sender" | "nonce">): string {
-  return `${network}/${sender}/${nonce}`;
 }
 
 /** An account's name may hold anything, so it stands first: what follows has no slash. */
@@ -131,29 +103,12 @@ function entriesSince(c: TenantContext, since: number): EntryRow[] {
   return found;
 }
 
-/** Every wallet there ever was, and those in use: an older copy of this object may not know that it used one. */
-function walletsOf(c: TenantContext, tenantId: string, open: readonly SlotRow[]): WalletScope[] {
-  const known = allWallets(c.db);
-  const inUse = [...c.settings.networks.keys()].map((network) => ({
-    network,
-    sender: walletAddress(c, tenantId, network),
-    nextNonce: 0,
-  }));
-  return uniqueBy([...known, ...inUse], ({ network, sender }) => `${network}/${sender}`).map(
-    ({ network, sender, nextNonce }) => {
-      const own = open.filter((slot) => slot.network === network && slot.sender === sender);
-      const from = Math.max(0, Math.min(nextNonce - NONCES_BEHIND, ...own.map(({ nonce }) => nonce)));
-      return { network, sender, from, slots: slotsFrom(c.db, network, sender, from, MAX_NONCES) };
-    },
-  );
-}
-
 function unique<T>(items: readonly T[]): T[] {
   return [...new Set(items)];
 }
 
 /** The first of each name. */
-function uniqueBy<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
+export function uniqueBy<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
   const byName = new Map<string, T>();
   for (const item of items) if (!byName.has(nameOf(item))) byName.set(nameOf(item), item);
   return [...byName.values()];

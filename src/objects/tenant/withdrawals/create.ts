@@ -9,15 +9,15 @@ import { refuse } from "../../../core/refusal.ts";
 import type { WithdrawalView } from "../../../core/views.ts";
 import { claimWithdrawalKey, releaseWithdrawalKey } from "../../../store/d1/withdrawals.ts";
 import { isRequestKey } from "../../../store/tenant/key-store.ts";
-import { changeWallet, count, insertWallet } from "../../../store/tenant/wallet-store.ts";
+import { count } from "../../../store/tenant/wallet-store.ts";
 import { type WithdrawalRow, withdrawalById, withdrawalByKey } from "../../../store/tenant/withdrawal-store.ts";
 import type { NewWithdrawal } from "../../api.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { WithdrawalCommit } from "./commit.ts";
-import { fingerprintOf, readIntent, refusedNow, type WithdrawalIntent } from "./intent.ts";
+import { fingerprintOf, readIntent, type WithdrawalIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
-import { walletAddress } from "./signing.ts";
+import { refusedByLine, wakeWallet } from "./lines.ts";
 import { toWithdrawalView } from "./view.ts";
 
 /** Cron looks after a tenant with withdrawals for the first time so long after the request. */
@@ -44,7 +44,7 @@ export async function createWithdrawal(
   const request = { intent: read.value, input, key, fingerprint: fingerprintOf(read.value), creatorKeyId };
   const known = replayOf(c, request);
   if (known !== null) return known;
-  const now = refusedNow(c, read.value, walletAddress(c, tenantId, read.value.network));
+  const now = refusedByLine(c, tenantId, read.value);
   if (!now.ok) return now;
   // Equal keys one after the other: what one of them gives back is never taken from under another.
   return c.turns.take(`key/${input.account}/${key}`, () => reserve(c, tenantId, request));
@@ -63,7 +63,7 @@ async function reserve(c: TenantContext, tenantId: string, request: Request): Pr
   const claim = { tenantId, account, key, fingerprint, withdrawalId: id, now, workDueAt: now + FIRST_PATROL_MS };
   const claimed = await claimWithdrawalKey(c.env.DB, claim);
   if (claimed.kind === "other_request") return conflict(c);
-  if (claimed.hadNonce !== null) return lost(claimed.hadNonce);
+  if (claimed.had !== null) return lost(claimed.had);
 
   // Other requests were served while D1 answered: only what holds in this turn counts.
   const verdict = judgeIntent(c, intent);
@@ -71,7 +71,6 @@ async function reserve(c: TenantContext, tenantId: string, request: Request): Pr
     await releaseWithdrawalKey(c.env.DB, claim);
     return verdict;
   }
-  const sender = walletAddress(c, tenantId, intent.network);
   c.storage.transactionSync(() => {
     new WithdrawalCommit(c, tenantId).reserve(
       {
@@ -95,7 +94,7 @@ async function reserve(c: TenantContext, tenantId: string, request: Request): Pr
       },
       verdict.needsApproval,
     );
-    if (!verdict.needsApproval) changeWallet(c.db, insertWallet(c.db, intent.network, sender), { dueAt: c.now() });
+    if (!verdict.needsApproval) wakeWallet(c, tenantId, intent.network);
   });
   const made = withdrawalById(c.db, id);
   if (made === undefined) throw new Error(`withdrawal ${id} was just committed and is not there`);
@@ -117,11 +116,11 @@ function conflict(c: TenantContext): Done<WithdrawalView> {
   return KEY_REUSED;
 }
 
-/** D1 knows a nonce of this withdrawal, and the object does not know the withdrawal: it is an older copy. */
-function lost(nonce: number): Done<WithdrawalView> {
+/** D1 knows what was to pay this withdrawal, and the object does not know the withdrawal: it is an older copy. */
+function lost(had: string): Done<WithdrawalView> {
   return refuse(
     "state_conflict",
-    `A withdrawal with this key was given nonce ${nonce} by a copy of this tenant that is no longer there. ` +
+    `A withdrawal with this key was given ${had} by a copy of this tenant that is no longer there. ` +
       "It may have been paid. Look at the hot wallet's transactions before you use another key.",
   );
 }

@@ -1,20 +1,14 @@
 /** What a withdrawal would cost and whether it would be accepted now. Nothing is recorded. */
 
-import { gasLimitFor, transferCall } from "../../../chains/evm/intent.ts";
 import { formatAmount } from "../../../core/amount.ts";
-import { firstFees, mostPerGas, perGasNow } from "../../../core/fees.ts";
 import { NATIVE } from "../../../core/transfer.ts";
 import type { EstimateView } from "../../../core/views.ts";
 import type { NewWithdrawal } from "../../api.ts";
 import type { Done } from "../authorize.ts";
 import { mustFindAsset, type TenantContext } from "../context.ts";
-import { readIntent, refusedNow, type WithdrawalIntent } from "./intent.ts";
+import { readIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
-import { capOf, estimateOf, type Payer, payerOf, quoteOf } from "./payer.ts";
-import { walletAddress } from "./signing.ts";
-
-/** What a transfer usually takes, for when the wallet's state keeps a provider from saying: it may be empty. */
-const USUAL_GAS = { native: 21_000n, token: 65_000n };
+import { lineOf, refusedByLine } from "./lines.ts";
 
 export async function estimateWithdrawal(
   c: TenantContext,
@@ -24,10 +18,9 @@ export async function estimateWithdrawal(
   const read = readIntent(c, input);
   if (!read.ok) return read;
   const intent = read.value;
-  const now = refusedNow(c, intent, walletAddress(c, tenantId, intent.network));
+  const now = refusedByLine(c, tenantId, intent);
   if (!now.ok) return now;
-  const payer = payerOf(c, tenantId, intent.network);
-  const cost = payer === null ? null : await costOf(payer, intent);
+  const cost = await lineOf(c, intent.network).costOf(c, tenantId, intent);
   const coin = mustFindAsset(c, intent.network, NATIVE);
   const verdict = judgeIntent(c, intent);
   const shown = (units: bigint | undefined) => (units === undefined ? null : formatAmount(units, coin.decimals));
@@ -48,38 +41,4 @@ export async function estimateWithdrawal(
       refusal: verdict.ok ? null : { code: verdict.refusal.code, detail: verdict.refusal.detail },
     },
   };
-}
-
-interface Cost {
-  readonly now: bigint;
-  readonly most: bigint;
-  readonly warning: string | null;
-}
-
-async function costOf(payer: Payer, intent: WithdrawalIntent): Promise<Cost | null> {
-  const quote = await quoteOf(payer);
-  if (quote === null) return null;
-  const { asset } = intent.asset;
-  const call = transferCall(asset, payer.sender, intent.destination, intent.amountUnits);
-  const estimate = await estimateOf(payer, call);
-  const usual = asset === NATIVE ? USUAL_GAS.native : USUAL_GAS.token;
-  const gas = estimate === null || estimate.ok === false ? usual : estimate.gas;
-  const price = firstFees(quote, capOf(payer, "first"));
-  const most = (gasLimitFor(gas) ?? gas) * (price.ok ? mostPerGas(price.fees) : price.neededPerGas);
-  const short = await shortage(payer, intent, most);
-  const reverts = estimate?.ok === false ? `It would revert now: ${estimate.detail}` : null;
-  const dear = price.ok ? null : "Fees are above the network's cap now.";
-  return { now: gas * perGasNow(quote), most, warning: short ?? reverts ?? dear };
-}
-
-/** What the hot wallet lacks, in words; null: nothing that any provider knows of. */
-async function shortage(payer: Payer, { asset, amountUnits }: WithdrawalIntent, fee: bigint): Promise<string | null> {
-  const isNative = asset.asset === NATIVE;
-  const [held] = await Promise.allSettled(
-    payer.nodes.slice(0, 1).map((node) => node.balances(payer.sender, isNative ? [] : [asset.asset])),
-  );
-  if (held?.status !== "fulfilled") return null;
-  const [coins, tokens] = held.value;
-  const isShort = isNative ? (coins ?? 0n) < amountUnits + fee : (coins ?? 0n) < fee || (tokens ?? 0n) < amountUnits;
-  return isShort ? `The hot wallet ${payer.sender} cannot cover it and its fee: it must be topped up.` : null;
 }

@@ -5,7 +5,7 @@
 
 import { sha256 } from "@noble/hashes/sha256";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils";
-import { parseAddress } from "../../../core/address.ts";
+import { addressProblem, parseAddress } from "../../../core/address.ts";
 import { parseAmount } from "../../../core/amount.ts";
 import { type Outcome, type Refusal, refuse } from "../../../core/refusal.ts";
 import type { NewWithdrawal } from "../../api.ts";
@@ -32,14 +32,8 @@ export function readIntent(c: TenantContext, input: NewWithdrawal): Outcome<With
     });
   }
   const asset = mustFindAsset(c, network.id, named.asset);
-  const parsed = parseAddress(network.family, input.destination);
-  if (!parsed.ok) {
-    const message =
-      parsed.reason === "malformed"
-        ? `not an address of the ${network.family} family`
-        : "the checksum does not match; copy the address again, or send it in lower case";
-    return badDestination(message);
-  }
+  const parsed = parseAddress(network, input.destination);
+  if (!parsed.ok) return badDestination(addressProblem(network, parsed.reason));
   const destination = parsed.address;
   if (/^0x0+$/.test(destination)) return badDestination("the zero address belongs to nobody");
   if (destination === asset.asset) return badDestination("the token's own contract would keep the tokens");
@@ -50,10 +44,20 @@ export function readIntent(c: TenantContext, input: NewWithdrawal): Outcome<With
   return { ok: true, value: intent };
 }
 
-/** Whether it can be asked for now. @param wallet the hot wallet, which is no destination */
-export function refusedNow(c: TenantContext, intent: WithdrawalIntent, wallet: string): Outcome<null> {
+/**
+ * Whether it can be asked for now.
+ * @param isOfWallet whether an address is the hot wallet's, which is no destination
+ * @param problem what is wrong with the amount on its network; null: nothing
+ */
+export function refusedNow(
+  c: TenantContext,
+  intent: WithdrawalIntent,
+  isOfWallet: (address: string) => boolean,
+  problem: string | null,
+): Outcome<null> {
   if (!c.settings.networks.has(intent.network)) return unknownNetwork(intent.network);
-  return intent.destination === wallet ? badDestination("the hot wallet cannot pay itself") : { ok: true, value: null };
+  if (isOfWallet(intent.destination)) return badDestination("the hot wallet cannot pay itself");
+  return problem === null ? { ok: true, value: null } : badAmount(problem);
 }
 
 /** Hex SHA-256 over what is paid, to whom, from whose account. */

@@ -1,12 +1,13 @@
 /** Lists of withdrawals and single ones. Nothing here writes. */
 
+import { canonicalTxId } from "../../../core/tx-id.ts";
 import type { Page, WithdrawalView } from "../../../core/views.ts";
 import { decodeCursor, toPage } from "../../../store/cursor.ts";
-import { withdrawalsOfTx } from "../../../store/tenant/slot-store.ts";
 import { listWithdrawals, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import type { PageRequest, WithdrawalFilter } from "../../api.ts";
 import { BAD_CURSOR, type Done, notFound } from "../authorize.ts";
 import { assetsNamed, type TenantContext } from "../context.ts";
+import { allRecords } from "./records.ts";
 import { toWithdrawalView } from "./view.ts";
 
 export function pageOfWithdrawals(
@@ -22,7 +23,9 @@ export function pageOfWithdrawals(
     ...(externalId === undefined ? {} : { externalId }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(asset === undefined ? {} : { assets: assetsNamed(c, asset, filter.network) }),
-    ...(txId === undefined ? {} : { ids: withdrawalsOfTx(c.db, txId.toLowerCase()) }),
+    ...(txId === undefined
+      ? {}
+      : { ids: allRecords().flatMap((records) => records.withdrawalsOfTx(c, canonicalTxId(txId))) }),
   };
   const rows = listWithdrawals(c.db, query, before, page.limit + 1);
   return {

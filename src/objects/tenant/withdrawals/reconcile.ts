@@ -10,17 +10,16 @@ import type { ReconciliationView } from "../../../core/views.ts";
 import { bindKey, useOfKey } from "../../../store/tenant/key-store.ts";
 import { listEntries } from "../../../store/tenant/ledger-store.ts";
 import { insertReport, newestReport, storedReports } from "../../../store/tenant/report-store.ts";
-import { allOpenSlots } from "../../../store/tenant/slot-store.ts";
 import { allCounters } from "../../../store/tenant/wallet-store.ts";
 import { openWithdrawals, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
 import type { Idempotency } from "../../api.ts";
 import { type Done, KEY_REUSED, notFound } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { compareBooks } from "./compare-books.ts";
-import { compareAttempts, compareReceipts, compareUsed, lookAtWallets } from "./compare-chain.ts";
 import { compareClaims, readClaims } from "./compare-claims.ts";
 import { readScope } from "./compare-scope.ts";
 import { Findings } from "./findings.ts";
+import { allLines, findLine } from "./lines.ts";
 
 /** Cron compares a tenant with withdrawals under way this often. */
 const REPORT_EVERY_MS = 3_600_000;
@@ -69,13 +68,14 @@ export async function patrolWithdrawals(
 function isDue(c: TenantContext, at: number, { compared }: ReconciliationView): boolean {
   if (c.now() - at >= REPORT_EVERY_MS) return true;
   if (!isAtRest(c)) return false;
-  const wasAtRest = compared.open_withdrawals === 0 && compared.open_nonces === 0;
+  const wasAtRest =
+    compared.open_withdrawals === 0 && allLines().every(({ openName }) => (compared[openName] ?? 0) === 0);
   const lastEntry = listEntries(c.db, {}, null, 1)[0];
   return !wasAtRest || (lastEntry !== undefined && lastEntry.createdAt >= at);
 }
 
 function isAtRest(c: TenantContext): boolean {
-  return openWithdrawals(c.db).length === 0 && allOpenSlots(c.db).length === 0;
+  return openWithdrawals(c.db).length === 0 && allLines().every((line) => line.openCount(c) === 0);
 }
 
 function inTurn<T>(c: TenantContext, work: () => Promise<T>): Promise<T> {
@@ -88,21 +88,22 @@ async function reconcile(
   idempotency: Idempotency = null,
 ): Promise<ReconciliationView> {
   const findings = new Findings();
-  const scope = readScope(c, tenantId);
-  const [claims, looked] = await Promise.all([
+  const lines = allLines();
+  const unsettled = lines.flatMap((line) => line.openWithdrawals(c));
+  const scope = readScope(c, unsettled);
+  const [claims, ...compareLines] = await Promise.all([
     readClaims(c, tenantId, scope),
-    lookAtWallets(c, scope, findings),
-    compareAttempts(c, scope.slots, findings),
+    ...lines.map((line) => {
+      const isOwn = (network: string) => findLine(c, network) === line;
+      const withdrawals = scope.withdrawals.filter(({ network }) => isOwn(network));
+      return line.compare(c, tenantId, { withdrawals, isOwn }, findings);
+    }),
   ]);
   return c.storage.transactionSync(() => {
     compareBooks(c, scope, findings);
-    compareReceipts(c, scope, looked, findings);
     if (claims === null) findings.unreachable.add("d1");
     else compareClaims(c, tenantId, scope, claims, findings);
-    for (const wallet of claims?.wallets ?? []) {
-      const looks = looked.find((one) => one.wallet === wallet.wallet);
-      if (looks !== undefined) compareUsed(c, looks, wallet, findings);
-    }
+    for (const compareLine of compareLines) compareLine();
     const at = c.now();
     const report = toReport(c, at, findings);
     insertReport(c.db, { at, report });
@@ -115,7 +116,7 @@ function toReport(c: TenantContext, at: number, findings: Findings): Reconciliat
   const open = openWithdrawals(c.db);
   const { differences, unreachable } = findings;
   findings.count("open_withdrawals", open.length);
-  findings.count("open_nonces", allOpenSlots(c.db).length);
+  for (const line of allLines()) findings.count(line.openName, line.openCount(c));
   return {
     id: newId("rec", c.random(16)),
     created_at: new Date(at).toISOString(),

@@ -1,6 +1,6 @@
 /** A tenant's own rules for withdrawals, between the wire's symbols and decimals and base units inside. */
 
-import { parseAddress } from "../../../core/address.ts";
+import { addressProblem, parseAddress } from "../../../core/address.ts";
 import { formatAmount, parseAmount } from "../../../core/amount.ts";
 import type { PoliciesView, WithdrawalRulesView } from "../../../core/policy-view.ts";
 import { type FieldError, refuse } from "../../../core/refusal.ts";
@@ -40,14 +40,14 @@ function readRules(c: TenantContext, view: WithdrawalRulesView, errors: FieldErr
     return parsed.ok ? parsed.units : 0n;
   };
   const allowList = view.allow_list?.flatMap(({ network, address }, i) => {
-    const family = c.settings.knownNetworks.get(network)?.family;
+    const settings = c.settings.knownNetworks.get(network);
     const path = `allow_list.${i}`;
-    if (family === undefined) {
+    if (settings === undefined) {
       errors.push({ path: `${path}.network`, message: "expected one of GET /v1/networks" });
       return [];
     }
-    const parsed = parseAddress(family, address);
-    if (!parsed.ok) errors.push({ path: `${path}.address`, message: `not an address of the ${family} family` });
+    const parsed = parseAddress(settings, address);
+    if (!parsed.ok) errors.push({ path: `${path}.address`, message: addressProblem(settings, parsed.reason) });
     return parsed.ok ? [{ network, address: parsed.address }] : [];
   });
   return {

@@ -2,11 +2,11 @@
 
 import { formatAmount, unitsFromText } from "../../../core/amount.ts";
 import { NATIVE } from "../../../core/transfer.ts";
-import type { WithdrawalAttemptView, WithdrawalView } from "../../../core/views.ts";
-import { type AttemptRow, attemptsOf, type SlotRow, slotAt } from "../../../store/tenant/slot-store.ts";
+import type { WithdrawalView } from "../../../core/views.ts";
 import { stepsOf, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
 import { mustFindAsset, type TenantContext } from "../context.ts";
-import { iso, isoOrNull } from "../deposit-view.ts";
+import { iso } from "../deposit-view.ts";
+import { recordsOf } from "./records.ts";
 
 export function toWithdrawalView(c: TenantContext, row: Omit<WithdrawalRow, "seq">): WithdrawalView {
   const asset = mustFindAsset(c, row.network, row.asset);
@@ -36,27 +36,6 @@ export function toWithdrawalView(c: TenantContext, row: Omit<WithdrawalRow, "seq
       evidence,
       at: iso(at),
     })),
-    attempts: attemptViews(c, row),
+    attempts: recordsOf(c, row.network).attempts(c, row),
   };
-}
-
-function attemptViews(c: TenantContext, row: Omit<WithdrawalRow, "seq">): WithdrawalAttemptView[] {
-  if (row.sender === null || row.nonce === null) return [];
-  const key = { network: row.network, sender: row.sender, nonce: row.nonce };
-  const slot = slotAt(c.db, key);
-  if (slot === undefined || slot.withdrawalId !== row.id) return [];
-  return attemptsOf(c.db, key).map((attempt) => ({
-    tx_id: attempt.txId,
-    nonce: attempt.nonce,
-    kind: attempt.kind,
-    status: statusOf(attempt, slot),
-    sent_at: isoOrNull(attempt.firstSentAt),
-    outcome: attempt.outcome,
-  }));
-}
-
-function statusOf(attempt: AttemptRow, slot: SlotRow): WithdrawalAttemptView["status"] {
-  if (slot.minedTxId === attempt.txId) return "mined";
-  if (slot.status === "final") return "void";
-  return attempt.firstSentAt === null ? "signed" : "sent";
 }

@@ -1,0 +1,93 @@
+/**
+ * What D1 has of a withdrawal and this copy of the object does not know: transactions that an earlier copy claimed, and
+ * may have sent. They are waited for like our own, by their ids, without their bytes.
+ */
+
+import type { HeldAttempt } from "../../../../store/d1/live-attempts.ts";
+import {
+  changeExpiringPayment,
+  expiringAttemptsOf,
+  expiringPaymentOf,
+  insertExpiringAttempt,
+  insertExpiringPayment,
+} from "../../../../store/tenant/expiring-store.ts";
+import { changeWallet, count, insertWallet } from "../../../../store/tenant/wallet-store.ts";
+import { changeWithdrawal, withdrawalById } from "../../../../store/tenant/withdrawal-store.ts";
+import type { WithdrawalCommit } from "../commit.ts";
+import { capOf, type ExpiringPayer } from "./payer.ts";
+
+/** In the caller's commit. @returns whether there was anything new */
+export function adopt(
+  payer: ExpiringPayer,
+  commit: WithdrawalCommit,
+  id: string,
+  held: readonly HeldAttempt[],
+): boolean {
+  const { c, network } = payer;
+  const known = new Set(expiringAttemptsOf(c.db, id).map(({ txId }) => txId));
+  const isClosed = expiringPaymentOf(c.db, id)?.givenUp === 1;
+  const found = held.filter(({ txId }) => (txId === null ? !isClosed : !known.has(txId)));
+  const [first] = found;
+  if (first === undefined) return false;
+  const row = withdrawalById(c.db, id);
+  if (row === undefined) throw new Error(`D1 has transactions of ${id}, which is not here`);
+  count(c.db, "attempt_conflicts");
+  begin(payer, id, first.sender);
+  for (const { txId, number, expiresAt, signedAbove } of found) {
+    if (txId === null) changeExpiringPayment(c.db, id, { givenUp: 1 });
+    if (txId === null || expiresAt === null || signedAbove === null) continue;
+    insertExpiringAttempt(c.db, {
+      withdrawalId: id,
+      txId,
+      number,
+      raw: null,
+      unsigned: null,
+      expiresAt,
+      signedAbove,
+      // What the copy agreed to is not known: never more than the cap.
+      feeMost: capOf(network).toString(),
+      claimed: 1,
+      status: "live",
+      landedHeight: null,
+      landedHash: null,
+      feeUnits: null,
+      deadPoint: null,
+      refusal: null,
+      signedAt: c.now(),
+      firstSentAt: null,
+      lastSentAt: null,
+      sends: 0,
+      outcome: null,
+    });
+  }
+  const last = found.findLast(({ txId }) => txId !== null);
+  const changes = { sender: first.sender, nonce: first.number, ...(last === undefined ? {} : { txId: last.txId }) };
+  if (row.state === "funds_reserved") {
+    commit.move(row, {
+      to: "broadcast_pending",
+      reason: "transaction_signed",
+      evidence: `${last?.txId}, by an earlier copy of this tenant`,
+      changes: { ...changes, waitingFor: null },
+    });
+  } else {
+    changeWithdrawal(c.db, id, changes);
+  }
+  return true;
+}
+
+/** It may be another wallet's than the one in use: that one is looked after from now on. */
+function begin({ c, network }: ExpiringPayer, withdrawalId: string, sender: string): void {
+  if (expiringPaymentOf(c.db, withdrawalId) !== undefined) return;
+  const now = c.now();
+  changeWallet(c.db, insertWallet(c.db, network.id, sender), { dueAt: now });
+  insertExpiringPayment(c.db, {
+    withdrawalId,
+    network: network.id,
+    sender,
+    status: "open",
+    givenUp: 0,
+    hurried: 0,
+    createdAt: now,
+    deadlineAt: now + network.payout.deadlineS * 1_000,
+  });
+}

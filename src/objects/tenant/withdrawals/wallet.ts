@@ -1,0 +1,62 @@
+/** One hot wallet while it is being driven, whatever it is made of: its row, what stops it, what is logged of it. */
+
+import type { NetworkSettings } from "../../../core/network.ts";
+import { changeWallet, insertWallet, type WalletRow, walletRow } from "../../../store/tenant/wallet-store.ts";
+import { changeWithdrawal, type WithdrawalRow, withdrawalsIn } from "../../../store/tenant/withdrawal-store.ts";
+import { soon } from "../../soon.ts";
+import type { TenantContext } from "../context.ts";
+import { scannerOf } from "../peers.ts";
+
+const SCANNER_DEADLINE_MS = 5_000;
+
+export interface HotWallet {
+  readonly c: TenantContext;
+  readonly tenantId: string;
+  readonly network: NetworkSettings;
+  /** The wallet's name in rows: its address, or the one it is topped up at. */
+  readonly sender: string;
+}
+
+export function walletOf({ c, network, sender }: HotWallet): WalletRow {
+  return walletRow(c.db, network.id, sender) ?? insertWallet(c.db, network.id, sender);
+}
+
+/** Nothing more is signed or sent from this wallet until a person has looked. The first incident is the one shown. */
+export function stopWallet(wallet: HotWallet, incident: string): void {
+  const { c, network, sender } = wallet;
+  console.error(JSON.stringify({ at: "withdrawals", network: network.id, sender, incident }));
+  if (walletOf(wallet).status === "stopped") return;
+  changeWallet(c.db, { network: network.id, sender }, { status: "stopped", incident });
+}
+
+/** A person in charge stays in charge: their turn is not taken from them by a lesser wait. */
+export function setWaitingOf(c: TenantContext, row: WithdrawalRow | undefined, waitingFor: string | null): void {
+  if (row === undefined || row.state === "manual_review" || row.waitingFor === waitingFor) return;
+  changeWithdrawal(c.db, row.id, { waitingFor });
+}
+
+/** Whether the network may be paid out on: its chain is not in dispute. Who cannot say holds payments back. */
+export async function isHalted({ c, network }: HotWallet): Promise<boolean> {
+  try {
+    return (await soon(scannerOf(c.env, network.id).status(), SCANNER_DEADLINE_MS)).status === "halted";
+  } catch (error) {
+    console.warn(JSON.stringify({ at: "withdrawals", network: network.id, call: "status", error: String(error) }));
+    return true;
+  }
+}
+
+export function isAnyReserved({ c, network }: HotWallet): boolean {
+  return withdrawalsIn(c.db, network.id, ["funds_reserved"], 1).length > 0;
+}
+
+/** What of a network's withdrawals the chain is watched for. */
+export function isAnyTracked({ c, network }: HotWallet): boolean {
+  return withdrawalsIn(c.db, network.id, ["broadcast_pending", "confirmation_tracking"], 1).length > 0;
+}
+
+export function logProvider(wallet: HotWallet, call: string, node: string | undefined, error: unknown): void {
+  const { network, tenantId } = wallet;
+  console.warn(
+    JSON.stringify({ at: "withdrawals", tenant: tenantId, network: network.id, node, call, error: String(error) }),
+  );
+}

@@ -1,0 +1,96 @@
+/** Withdrawals of SOL through the chain's own adapter, over two nodes of a chain that carries transactions out. */
+
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
+import { deriveSolanaSigner } from "../../src/chains/solana/signer.ts";
+import type { SolanaNetwork } from "../../src/core/network.ts";
+import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
+import { type Order, orderAt } from "../support/solana-orders.ts";
+import { ExpiringMerchant, others, watched } from "./expiring-line.ts";
+import { DAY_MS, quiet, time } from "./line.ts";
+
+const { urls, control } = inject("solana");
+const ID = "solana-local";
+const SOL = 10n ** 9n;
+/** Blocks after its signing beyond which no transaction can land, whatever anybody said of its expiry. */
+const LIFE = 301;
+const order = (call: string, ...given: readonly unknown[]) => orderAt(control, { on: "chain", call, with: given });
+const onNode = (on: Order["on"], call: string, ...given: readonly unknown[]) =>
+  orderAt(control, { on, call, with: given });
+let receivers = 0;
+const newReceiver = () => deriveSolanaSigner("77".repeat(32), `receiver ${++receivers}`, ID).address;
+
+beforeEach(() => {
+  time.now = Date.now() + 365 * DAY_MS;
+  const settings = BUILT_IN_NETWORKS.find(({ id }) => id === ID) as SolanaNetwork;
+  others.set(ID, { settings, urls });
+  watched();
+});
+afterEach(() => {
+  others.clear();
+  vi.restoreAllMocks();
+});
+
+async function startMerchant(): Promise<ExpiringMerchant> {
+  const { id, keyId, key } = await ExpiringMerchant.signUp();
+  const merchant = new ExpiringMerchant(id, keyId, key);
+  merchant.payoutNetwork = ID;
+  merchant.wallet = (await merchant.hotWallet()).address;
+  await order("fund", merchant.wallet, 10n * SOL);
+  await order("mine", 3);
+  await merchant.credit("native", SOL);
+  return merchant;
+}
+
+const wanted = () => ({ asset: "SOL", amount: "0.5", destination: newReceiver() });
+
+async function mineAndDrive(merchant: ExpiringMerchant, times: number, blocks = 1): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    await order("mine", blocks);
+    await merchant.drive();
+  }
+}
+
+describe("SOL", () => {
+  it("is paid once, confirmed when final, its fee booked, and found by its signature", async () => {
+    const merchant = await startMerchant();
+    const { id } = await merchant.withdraw(wanted());
+    expect(await merchant.steps(id)).toBe("transaction_signed accepted");
+    await mineAndDrive(merchant, 3);
+    expect(await merchant.steps(id)).toBe("transaction_signed accepted confirmed_on_chain");
+    const { tx_id, fee_units, attempts } = await merchant.withdrawal(id);
+    expect([Number(fee_units) >= 5_000, attempts.map(({ status }) => status)]).toEqual([true, ["mined"]]);
+    const found = await merchant.get<{ data: { id: string }[] }>(`/v1/withdrawals?tx_id=${tx_id}`);
+    expect(found.data.map((one) => one.id)).toEqual([id]);
+    const fees = (await merchant.balances()).find(({ account }) => account === "sluice:fees");
+    expect(fees?.asset).toBe("SOL");
+    const report = await (await merchant.call("POST", "/v1/reconciliation")).json();
+    expect(report).toMatchObject({ status: "matched", differences: [], compared: { attempts: 1, receipts: 1 } });
+  });
+
+  it("B99: is signed anew only when final blocks past its last one do not have it", async () => {
+    quiet("warn");
+    const merchant = await startMerchant();
+    const { id } = await merchant.withdraw(wanted());
+    const empty = { include: [] };
+    await order("mine", LIFE, empty);
+    await merchant.drive(2);
+    expect([(await merchant.signed()).length, await merchant.attempts(id)]).toEqual([1, "sent"]);
+    await order("mine", 1, empty);
+    await merchant.drive();
+    expect(await merchant.attempts(id)).toBe("void sent");
+    await mineAndDrive(merchant, 3);
+    expect([await merchant.state(id), await merchant.attempts(id)]).toEqual(["confirmed", "void mined"]);
+  });
+
+  it("waits while its providers are gone", async () => {
+    quiet("warn");
+    const merchant = await startMerchant();
+    for (const on of [0, 1]) await onNode(on, "down", true);
+    const { id } = await merchant.withdraw(wanted());
+    expect([await merchant.state(id), (await merchant.signed()).length]).toEqual(["funds_reserved", 0]);
+    for (const on of [0, 1]) await onNode(on, "down", false);
+    await merchant.drive();
+    await mineAndDrive(merchant, 3);
+    expect(await merchant.state(id)).toBe("confirmed");
+  });
+});

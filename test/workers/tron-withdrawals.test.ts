@@ -1,0 +1,101 @@
+/** Withdrawals of TRX through the chain's own adapter, over a node whose chain checks signature, reference block and expiration. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { tronHex } from "../../src/core/tron-address.ts";
+import { newTronAddress } from "../support/expiring-chain.ts";
+import { TronChain } from "../support/tron-chain.ts";
+import { TronNodeDouble } from "../support/tron-double.ts";
+import { ExpiringMerchant, TRX, tron, watched } from "./expiring-line.ts";
+import { DAY_MS, quiet, time } from "./line.ts";
+
+const UNSOLID = 18;
+const asShipped = tron.caip2;
+
+let chain: TronChain;
+let double: TronNodeDouble;
+
+beforeEach(() => {
+  time.now = Date.now() + 365 * DAY_MS;
+  chain = new TronChain();
+  chain.mine(30);
+  chain.unsolid = UNSOLID;
+  double = new TronNodeDouble(chain);
+  Object.assign(tron, { caip2: `tron:0x${chain.at(0).id.slice(-8)}` });
+  vi.spyOn(globalThis, "fetch").mockImplementation(double.fetch);
+  watched();
+});
+afterEach(() => {
+  Object.assign(tron, { caip2: asShipped });
+  vi.restoreAllMocks();
+});
+
+/** With a thousand TRX in its wallet. */
+async function startMerchant(): Promise<ExpiringMerchant> {
+  const { id, keyId, key } = await ExpiringMerchant.signUp();
+  const merchant = new ExpiringMerchant(id, keyId, key);
+  merchant.wallet = (await merchant.hotWallet()).address;
+  chain.pay(merchant.wallet, 1_000n * TRX);
+  chain.mine(UNSOLID + 1);
+  await merchant.credit("native", 100n * TRX);
+  return merchant;
+}
+
+const balanceOf = (address: string) => chain.account(tronHex(address)).balance;
+
+async function mineAndDrive(merchant: ExpiringMerchant, blocks: number): Promise<void> {
+  for (let i = 0; i < blocks; i++) {
+    chain.mine();
+    await merchant.drive();
+  }
+}
+
+describe("TRX", () => {
+  it("is paid once, confirmed when solid, and its fee booked", async () => {
+    const merchant = await startMerchant();
+    const { id, destination } = await merchant.withdraw({ amount: "2.5" });
+    expect(await merchant.steps(id)).toBe("transaction_signed accepted");
+    await mineAndDrive(merchant, UNSOLID);
+    expect(await merchant.state(id)).toBe("confirmation_tracking");
+    await mineAndDrive(merchant, 2);
+    expect(await merchant.steps(id)).toBe("transaction_signed accepted confirmed_on_chain");
+    expect(balanceOf(destination)).toBe(2_500_000n);
+    const { tx_id, fee_units } = await merchant.withdrawal(id);
+    const left = 1_000n * TRX - 2_500_000n - BigInt(fee_units ?? 0);
+    expect([chain.find(tx_id ?? "") === null, balanceOf(merchant.wallet)]).toEqual([false, left]);
+    const report = await (await merchant.call("POST", "/v1/reconciliation")).json();
+    expect(report).toMatchObject({ status: "matched", differences: [], compared: { attempts: 1, receipts: 1 } });
+  });
+
+  it("B98: whose sends are never answered is signed anew only when solid blocks past its expiration do not have it", async () => {
+    quiet("warn");
+    const merchant = await startMerchant();
+    let isTaken = false;
+    double.on("wallet/broadcasthex", async (_, honest) => {
+      if (isTaken) await honest();
+      throw new Error("timeout");
+    });
+    const { id, destination } = await merchant.withdraw();
+    const expiry = 20;
+    await mineAndDrive(merchant, expiry + UNSOLID);
+    expect(await merchant.signed()).toHaveLength(1);
+    isTaken = true;
+    await mineAndDrive(merchant, 4);
+    expect(await merchant.signed()).toHaveLength(2);
+    await mineAndDrive(merchant, UNSOLID + 4);
+    expect([await merchant.state(id), await merchant.attempts(id)]).toEqual(["confirmed", "void mined"]);
+    expect(balanceOf(destination)).toBe(TRX);
+  });
+
+  it("shows its wallet and what a payment costs", async () => {
+    const merchant = await startMerchant();
+    expect(await merchant.hotWallet()).toMatchObject({
+      address: expect.stringMatching(/^T/),
+      signer: { type: "derived", path: expect.stringMatching(/^m\/44'\/195'/) },
+    });
+    const body = { network: "tron", asset: "TRX", amount: "1", destination: newTronAddress() };
+    const estimate = (await (await merchant.call("POST", "/v1/withdrawals/estimate", { body })).json()) as {
+      fee: string;
+    };
+    expect(Number(estimate.fee)).toBeGreaterThan(0);
+  });
+});
