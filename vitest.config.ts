@@ -13,14 +13,29 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const report = process.env.SLUICE_TEST_REPORT;
 
 /** Bundled once for the run: read module by module these cost about a second in each test file. */
 const LARGE_LIBRARIES = ["viem", "hono", "@hono/zod-openapi", "zod", "drizzle-orm", "drizzle-orm/durable-sqlite"];
 
+/** Files that take a minute by themselves though they are short: begun last, they would be waited for alone. */
+const LONG = /test\/(workers\/crash\/|e2e\/(start|crashes|bitcoin-|withdrawal-crashes))/;
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return [...Map.groupBy(sorted, ({ project }) => project.name).values()].flatMap((own) => [
+      ...own.filter(({ moduleId }) => LONG.test(moduleId)),
+      ...own.filter(({ moduleId }) => !LONG.test(moduleId)),
+    ]);
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
     projects: [
       {

@@ -250,6 +250,7 @@ describe("a report", () => {
       open_withdrawals: 2,
       open_nonces: 1,
       open_spends: 0,
+      open_transactions: 0,
     });
     expect(found.counters).toEqual({ withdrawal_key_replays: 4, unresolved_withdrawals: 0, mismatches: 0 });
     expect(await line.merchant.get("/v1/reconciliation")).toEqual(found);

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, it, vi } from "vitest";
 import { CoinPayouts } from "./coin-world.ts";
-import { hitAll, isWhole, MANY_CRASHES_MS, WAYS } from "./scenario.ts";
+import { hitAll, MANY_CRASHES_MS, SOME_WAYS, WAYS } from "./scenario.ts";
 
 /** Where money is promised, given coins, signed for, sent, and settled. */
 const MONEY_STEPS = [
@@ -20,9 +20,6 @@ const MONEY_STEPS = [
   "Tenant commit sendOne",
   "Tenant commit follow",
 ];
-
-/** The rarer turns of the way are hit in two ways in the suite, and in all of them with SLUICE_ALL_CRASHES=1. */
-const SOME_WAYS = isWhole ? WAYS : (["before", "lost"] as const);
 
 let payouts: CoinPayouts;
 beforeEach(async () => {

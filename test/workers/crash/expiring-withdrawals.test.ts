@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, it, vi } from "vitest";
 import { ExpiringPayouts } from "./expiring-world.ts";
-import { hitAll, MANY_CRASHES_MS, WAYS } from "./scenario.ts";
+import { hitAll, MANY_CRASHES_MS, SOME_WAYS } from "./scenario.ts";
 
 /** Where money is promised, signed for, sent, and settled. */
 const MONEY_STEPS = [
@@ -41,7 +41,7 @@ describe.each([
     steps: ["Tenant commit decide", "Tenant commit follow", "d1 claim attempt", "Tenant commit closePayments"],
   },
 ])("a withdrawal that expires, $name", ({ name, prepare, steps }) => {
-  it.each(WAYS)("%s", { timeout: MANY_CRASHES_MS }, async (way) => {
+  it.each(SOME_WAYS)("%s", { timeout: MANY_CRASHES_MS }, async (way) => {
     await hitAll(`a withdrawal that expires, ${name}`, prepare, way, steps);
     await payouts.checkAll();
   });

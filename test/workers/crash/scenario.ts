@@ -20,6 +20,9 @@ const MAX_FAILURES = 3;
 /** Whether every point and every pair is played, which takes many minutes. */
 export const isWhole = (env as unknown as { SLUICE_ALL_CRASHES: string }).SLUICE_ALL_CRASHES === "1";
 
+/** A way for the step that was not taken, and one for the step whose answer nobody got; all of them with SLUICE_ALL_CRASHES=1. */
+export const SOME_WAYS: readonly Way[] = isWhole ? WAYS : ["before", "lost"];
+
 export interface Run {
   /** Everything that is asked and mined, up to the rest at the end. */
   act(): Promise<void>;
