@@ -9,7 +9,7 @@
 import { sha256 } from "@noble/hashes/sha2";
 import { bytesToHex } from "@noble/hashes/utils";
 import { MalformedAnswer } from "../rpc/malformed.ts";
-import { ByteReader } from "./byte-reader.ts";
+import { BitcoinReader } from "./bitcoin-reader.ts";
 import { merkleRoot } from "./merkle-root.ts";
 import { type BitcoinTransaction, isCoinbase, readTransaction } from "./transaction.ts";
 
@@ -37,7 +37,7 @@ const HEIGHT_VERSION = 2;
 
 /** The answer to `getblockheader` with `verbose: false`. @throws MalformedAnswer */
 export function readRawHeader(raw: unknown): BlockHeader {
-  const reader = new ByteReader(raw, "block header");
+  const reader = new BitcoinReader(raw, "block header");
   const header = headerFrom(reader);
   reader.end();
   return header;
@@ -48,7 +48,7 @@ export function readRawHeader(raw: unknown): BlockHeader {
  * @throws MalformedAnswer when these are no block's bytes, or the transactions are not the header's own
  */
 export function readRawBlock(raw: unknown): BitcoinBlock {
-  const reader = new ByteReader(raw, "block");
+  const reader = new BitcoinReader(raw, "block");
   const header = headerFrom(reader);
   const count = reader.count(MIN_TRANSACTION_BYTES);
   if (count === 0) throw new MalformedAnswer(`block ${header.hash}`, "one transaction at least", "none");
@@ -82,7 +82,7 @@ export function statedHeight({ header, transactions }: BitcoinBlock): number | n
   return (digits.match(/../g) ?? []).reduceRight((height, byte) => height * 256 + Number.parseInt(byte, 16), 0);
 }
 
-function headerFrom(reader: ByteReader): BlockHeader {
+function headerFrom(reader: BitcoinReader): BlockHeader {
   const hash = bytesToHex(sha256(sha256(reader.bytes.subarray(0, HEADER_BYTES))).reverse());
   const version = reader.int32();
   const parentHash = reader.hash();

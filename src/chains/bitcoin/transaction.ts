@@ -6,7 +6,7 @@
 import { sha256 } from "@noble/hashes/sha2";
 import { bytesToHex } from "@noble/hashes/utils";
 import { MalformedAnswer } from "../rpc/malformed.ts";
-import { ByteReader } from "./byte-reader.ts";
+import { BitcoinReader } from "./bitcoin-reader.ts";
 
 export interface BitcoinInput {
   /** The output that is spent. A coinbase names 32 zero bytes and 2^32 - 1. */
@@ -45,14 +45,14 @@ const NO_TRANSACTION = "0".repeat(64);
  * where the text is large. @throws MalformedAnswer
  */
 export function readRawTransaction(raw: unknown): BitcoinTransaction {
-  const reader = new ByteReader(raw, "transaction");
+  const reader = new BitcoinReader(raw, "transaction");
   const transaction = readTransaction(reader);
   reader.end();
   return transaction;
 }
 
 /** The transaction that begins where the reader stands. @throws MalformedAnswer */
-export function readTransaction(reader: ByteReader): BitcoinTransaction {
+export function readTransaction(reader: BitcoinReader): BitcoinTransaction {
   const start = reader.offset;
   reader.skip(4);
   // No transaction has an empty list of inputs: a zero here announces witnesses (BIP-144).
@@ -78,7 +78,7 @@ export function isCoinbase({ inputs }: BitcoinTransaction): boolean {
   return inputs.length === 1 && first?.vout === NO_OUTPUT && first.txId === NO_TRANSACTION;
 }
 
-function readInputs(reader: ByteReader): BitcoinInput[] {
+function readInputs(reader: BitcoinReader): BitcoinInput[] {
   const count = reader.count(MIN_INPUT_BYTES);
   if (count === 0) throw new MalformedAnswer("transaction", "one input at least", "none");
   const inputs: BitcoinInput[] = [];
@@ -91,7 +91,7 @@ function readInputs(reader: ByteReader): BitcoinInput[] {
   return inputs;
 }
 
-function readOutputs(reader: ByteReader): BitcoinOutput[] {
+function readOutputs(reader: BitcoinReader): BitcoinOutput[] {
   const count = reader.count(MIN_OUTPUT_BYTES);
   const outputs: BitcoinOutput[] = [];
   for (let i = 0; i < count; i++) {
@@ -102,7 +102,7 @@ function readOutputs(reader: ByteReader): BitcoinOutput[] {
   return outputs;
 }
 
-function skipWitness(reader: ByteReader): void {
+function skipWitness(reader: BitcoinReader): void {
   const count = reader.count(1);
   for (let i = 0; i < count; i++) reader.skip(reader.count(1));
 }

@@ -8,7 +8,7 @@
 
 import { base58 } from "@scure/base";
 import { MalformedAnswer } from "../rpc/malformed.ts";
-import { ByteCursor } from "./byte-cursor.ts";
+import { SolanaReader } from "./solana-reader.ts";
 
 export interface WireInstruction {
   /** Places in the list of accounts. */
@@ -45,7 +45,7 @@ const CONFIG_LIMITS = [0b100, 0b1000, 0b10000];
 
 /** @throws MalformedAnswer for bytes that are no transaction of these versions */
 export function readTransaction(bytes: Uint8Array): WireTransaction {
-  const cursor = new ByteCursor(bytes, "transaction");
+  const cursor = new SolanaReader(bytes, "transaction");
   return cursor.peek() === (VERSIONED | 1) ? readVersion1(cursor) : readEarlier(cursor);
 }
 
@@ -57,17 +57,17 @@ export function transactionId({ signatures }: Pick<WireTransaction, "signatures"
 
 /** The signed part of a legacy or version 0 transaction, without signatures. @throws MalformedAnswer */
 export function readMessage(bytes: Uint8Array): Omit<WireTransaction, "signatures"> & { readonly signers: number } {
-  return messageFrom(new ByteCursor(bytes, "message"));
+  return messageFrom(new SolanaReader(bytes, "message"));
 }
 
-function readEarlier(cursor: ByteCursor): WireTransaction {
+function readEarlier(cursor: SolanaReader): WireTransaction {
   const signatures = list(cursor.compact(), () => cursor.take(SIGNATURE_BYTES));
   const { signers, ...message } = messageFrom(cursor);
   return checked({ ...message, signatures }, signers);
 }
 
 /** To the end of the bytes. */
-function messageFrom(cursor: ByteCursor): Omit<WireTransaction, "signatures"> & { readonly signers: number } {
+function messageFrom(cursor: SolanaReader): Omit<WireTransaction, "signatures"> & { readonly signers: number } {
   const message = cursor.bytes.subarray(cursor.offset);
   const isVersioned = ((cursor.peek() ?? 0) & VERSIONED) !== 0;
   if (isVersioned && cursor.byte() !== VERSIONED) {
@@ -94,7 +94,7 @@ function messageFrom(cursor: ByteCursor): Omit<WireTransaction, "signatures"> & 
   return { version, message, keys, readonlySigners, readonlyOthers, lifetime, instructions, lookups, signers };
 }
 
-function readVersion1(cursor: ByteCursor): WireTransaction {
+function readVersion1(cursor: SolanaReader): WireTransaction {
   cursor.skip(1);
   const signers = cursor.byte();
   const readonlySigners = cursor.byte();
