@@ -5,11 +5,11 @@
  * A bundle is put in its place whole, so that whoever finds one can use it.
  */
 
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { PROJECT, Stop, toolEnvironment, toolNode } from "./install.mjs";
+import { PROJECT, Stop, toolEnvironment } from "./install.mjs";
+import { runTool } from "./tool.mjs";
 
 const WRANGLER = join(PROJECT, "node_modules", "wrangler", "bin", "wrangler.js");
 /** Beside the packages that it is made with: a checkout that is thrown away takes its builds along. */
@@ -86,7 +86,7 @@ function digestOfSources() {
       .update(`${name}\0`)
       .update(readFileSync(join(PROJECT, name)))
       .update("\0");
-  const makers = ["scripts/build.mjs", "scripts/worker-options.mjs"];
+  const makers = ["scripts/build.mjs", "scripts/tool.mjs", "scripts/worker-options.mjs"];
   for (const name of ["wrangler.toml", "package.json", "package-lock.json", "tsconfig.json", ...makers]) add(name);
   for (const entry of readdirSync(join(PROJECT, "src"), { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
@@ -98,24 +98,8 @@ function digestOfSources() {
 }
 
 async function tool(args, signal) {
-  const child = spawn(toolNode(), args, {
-    cwd: PROJECT,
-    env: quietEnvironment(),
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-    signal,
-  });
-  let says = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk) => {
-      says += chunk;
-    });
-  }
-  const code = await new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  if (code !== 0) throw new Stop(`The Worker could not be built:\n${says.trim()}`);
+  const { code, says } = await runTool(args, quietEnvironment(), signal);
+  if (code !== 0) throw new Stop(`The Worker could not be built:\n${says}`);
 }
 
 /** Nobody outside this machine is asked, and no account's settings are read. */

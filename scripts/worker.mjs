@@ -9,6 +9,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readIfThere, writeWhole } from "./data-folder.mjs";
 import { PROJECT, Stop, toolEnvironment, toolNode } from "./install.mjs";
+import { runTool } from "./tool.mjs";
 
 const WRANGLER = join(PROJECT, "node_modules", "wrangler", "bin", "wrangler.js");
 const MIGRATIONS = join(PROJECT, "migrations");
@@ -68,22 +69,12 @@ export async function applyMigrations(folder, signal) {
   const stamp = join(folder.path, "migrations.applied");
   const wanted = digestOf(MIGRATIONS);
   if (readIfThere(stamp)?.toString("utf8") === wanted) return;
-  const child = spawn(
-    toolNode(),
+  const { code, says } = await runTool(
     [WRANGLER, "d1", "migrations", "apply", "DB", "--local", "--persist-to", persistFolder(folder)],
-    { cwd: PROJECT, env: wranglerEnvironment(folder), detached: true, stdio: ["ignore", "pipe", "pipe"], signal },
+    wranglerEnvironment(folder),
+    signal,
   );
-  let says = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk) => {
-      says += chunk;
-    });
-  }
-  const code = await new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  if (code !== 0) throw new Stop(`The database schema could not be applied to ${folder.path}:\n${says.trim()}`);
+  if (code !== 0) throw new Stop(`The database schema could not be applied to ${folder.path}:\n${says}`);
   writeWhole(stamp, wanted);
 }
 
