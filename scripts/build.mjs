@@ -1,5 +1,5 @@
 /**
- * Owns: the Worker's bundle as wrangler makes it, with what `wrangler.toml` says about it, made once for each
+ * Owns: the Worker's bundle and its console as wrangler makes them, with what `wrangler.toml` says about it, made once for each
  * state of the sources and kept: a start that finds it needs neither wrangler nor a bundler.
  *
  * A bundle is put in its place whole, so that whoever finds one can use it.
@@ -21,6 +21,8 @@ const MAKING = ".making-";
 const ABANDONED_MS = 3_600_000;
 /** The file that tells how the modules are to be run. */
 export const OPTIONS_FILE = "options.json";
+/** The folder with the console's files. */
+export const CONSOLE_FOLDER = "console";
 
 /**
  * @param {AbortSignal} signal
@@ -41,10 +43,11 @@ export async function builtWorker(signal) {
 /** @param {() => boolean} isAsBegun whether the sources are still those that the place is named after */
 async function build(place, isAsBegun, signal) {
   const making = mkdtempSync(join(BUILDS, MAKING));
+  const pages = join(making, CONSOLE_FOLDER);
   try {
     // The same program twice, side by side: it tells the options to a program only, and bundles on the command line only.
     await Promise.all([
-      tool([WRANGLER, "deploy", "--dry-run", "--outdir", making], signal),
+      tool([WRANGLER, "deploy", "--dry-run", "--outdir", making, "--assets", pages], signal, { SLUICE_CONSOLE: pages }),
       tool([join(PROJECT, "scripts", "worker-options.mjs"), join(making, OPTIONS_FILE)], signal),
     ]);
     // What was edited meanwhile is in the bundle or is not: nobody can tell.
@@ -97,8 +100,8 @@ function digestOfSources() {
   return digest.digest("hex").slice(0, 32);
 }
 
-async function tool(args, signal) {
-  const { code, says } = await runTool(args, quietEnvironment(), signal);
+async function tool(args, signal, environment = {}) {
+  const { code, says } = await runTool(args, { ...quietEnvironment(), ...environment }, signal);
   if (code !== 0) throw new Stop(`The Worker could not be built:\n${says}`);
 }
 

@@ -11,7 +11,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { OPTIONS_FILE } from "./build.mjs";
+import { CONSOLE_FOLDER, OPTIONS_FILE } from "./build.mjs";
 import { endAbandonedChain } from "./local-chain.mjs";
 
 process.once("message", (settings) =>
@@ -57,8 +57,10 @@ async function serve({ host, port, build, persist, bindings, chain }) {
   process.send?.("ready");
 }
 
+/** As wrangler told them; the console's files lie beside them. */
 function optionsIn(build) {
-  return JSON.parse(readFileSync(join(build, OPTIONS_FILE), "utf8"));
+  const options = JSON.parse(readFileSync(join(build, OPTIONS_FILE), "utf8"));
+  return { ...options, assets: { ...options.assets, directory: join(build, CONSOLE_FOLDER) } };
 }
 
 /** The first one is where the Worker begins. */

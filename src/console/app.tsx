@@ -1,0 +1,104 @@
+/**
+ * The whole console: signed in or not, and which page is shown. Paths are in the fragment, so that every other path of
+ * the origin stays the API's.
+ */
+
+import { QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Navigate, Route, Routes } from "react-router";
+import { AuthenticationError } from "../sdk/errors.ts";
+import { sluice } from "./client.ts";
+import { ErrorNotice, Loading } from "./design/answers.tsx";
+import { LiveProvider } from "./live.tsx";
+import { AddressesPage } from "./pages/addresses.tsx";
+import { ApiKeysPage } from "./pages/api-keys.tsx";
+import { DepositPage } from "./pages/deposit.tsx";
+import { DepositsPage } from "./pages/deposits.tsx";
+import { LedgerPage } from "./pages/ledger.tsx";
+import { OverviewPage } from "./pages/overview.tsx";
+import { PoliciesPage } from "./pages/policies.tsx";
+import { ReconciliationPage } from "./pages/reconciliation.tsx";
+import { SandboxPage } from "./pages/sandbox.tsx";
+import { SignInPage } from "./pages/sign-in.tsx";
+import { WebhookPage } from "./pages/webhook.tsx";
+import { WebhooksPage } from "./pages/webhooks.tsx";
+import { WithdrawalPage } from "./pages/withdrawal.tsx";
+import { WithdrawalsPage } from "./pages/withdrawals.tsx";
+import { createQueries } from "./queries.ts";
+import { SessionContext } from "./session.ts";
+import { Shell } from "./shell.tsx";
+
+export function App() {
+  // Nothing of one session is left in memory for the next one.
+  const [queries] = useState(() => {
+    const client = createQueries(() => client.setQueryData(["session"], null));
+    return client;
+  });
+  return (
+    <QueryClientProvider client={queries}>
+      <Gate />
+    </QueryClientProvider>
+  );
+}
+
+function Gate() {
+  const queries = useQueryClient();
+  const session = useQuery({
+    queryKey: ["session"],
+    queryFn: async () => {
+      try {
+        return await sluice.session.get();
+      } catch (error) {
+        if (error instanceof AuthenticationError) return null;
+        throw error;
+      }
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+  if (session.data === undefined)
+    return (
+      <div className="welcome">
+        {session.isError ? <ErrorNotice error={session.error} again={() => void session.refetch()} /> : <Loading />}
+      </div>
+    );
+  if (session.data === null) {
+    return (
+      <SignInPage
+        onSignedIn={(made) => {
+          queries.clear();
+          queries.setQueryData(["session"], made);
+        }}
+      />
+    );
+  }
+  return (
+    <SessionContext value={session.data}>
+      <LiveProvider>
+        <Shell
+          onSignedOut={() => {
+            queries.clear();
+            queries.setQueryData(["session"], null);
+          }}
+        >
+          <Routes>
+            <Route path="/" element={<OverviewPage />} />
+            <Route path="/deposits" element={<DepositsPage />} />
+            <Route path="/deposits/:id" element={<DepositPage />} />
+            <Route path="/addresses" element={<AddressesPage />} />
+            <Route path="/withdrawals" element={<WithdrawalsPage />} />
+            <Route path="/withdrawals/:id" element={<WithdrawalPage />} />
+            <Route path="/webhooks" element={<WebhooksPage />} />
+            <Route path="/webhooks/:id" element={<WebhookPage />} />
+            <Route path="/keys" element={<ApiKeysPage />} />
+            <Route path="/policies" element={<PoliciesPage />} />
+            <Route path="/ledger" element={<LedgerPage />} />
+            <Route path="/reconciliation" element={<ReconciliationPage />} />
+            <Route path="/sandbox" element={<SandboxPage />} />
+            <Route path="*" element={<Navigate to="/" replace />} />
+          </Routes>
+        </Shell>
+      </LiveProvider>
+    </SessionContext>
+  );
+}

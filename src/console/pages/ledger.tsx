@@ -1,0 +1,5 @@
+import { PageHead } from "../design/layout.tsx";
+
+export function LedgerPage() {
+  return <PageHead title="Ledger" />;
+}

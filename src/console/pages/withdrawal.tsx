@@ -1,0 +1,5 @@
+import { PageHead } from "../design/layout.tsx";
+
+export function WithdrawalPage() {
+  return <PageHead title="Withdrawal" />;
+}

@@ -1,0 +1,5 @@
+import { PageHead } from "../design/layout.tsx";
+
+export function WithdrawalsPage() {
+  return <PageHead title="Withdrawals" />;
+}
