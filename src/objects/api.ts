@@ -211,7 +211,7 @@ export interface TenantApi {
   /** Answers after `waitMs` at the latest when there is nothing yet; 0: at once. */
   listEvents(
     caller: Caller,
-    filter: { readonly after: number; readonly types: readonly EventType[] | null },
+    filter: { readonly after: number; readonly types: readonly EventType[] | null; readonly subject: string | null },
     limit: number,
     waitMs: number,
   ): Promise<Answer<Page<EventView>>>;

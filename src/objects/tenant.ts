@@ -9,7 +9,6 @@
 import { type ConfirmationRules, checkRules } from "../core/policy.ts";
 import type { PoliciesView } from "../core/policy-view.ts";
 import { refuse } from "../core/refusal.ts";
-import type { EventType } from "../core/views.ts";
 import { failBackfill } from "../store/tenant/backfill-store.ts";
 import { EventAppender } from "../store/tenant/event-store.ts";
 import { apiKeyById, insertApiKey, insertTenantRow, tenantRow, toApiKeyView } from "../store/tenant/key-store.ts";
@@ -200,12 +199,7 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
     return this.serve(caller, "read", () => reads.pageOfEntries(this.c, filter, page));
   }
 
-  async listEvents(
-    caller: Caller,
-    filter: { readonly after: number; readonly types: readonly EventType[] | null },
-    limit: number,
-    waitMs: number,
-  ) {
+  async listEvents(caller: Caller, filter: Parameters<TenantApi["listEvents"]>[1], limit: number, waitMs: number) {
     return this.serve(caller, "read", (key) => awaitEvents(this.c, this.eventWaits, key, filter, limit, waitMs));
   }
 

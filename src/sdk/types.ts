@@ -300,4 +300,6 @@ export interface EventFilter extends Paged {
   /** The last sequence you have. Left out: from the first event on. */
   after?: number | undefined;
   types?: readonly EventType[] | undefined;
+  /** Events about this alone: a deposit's id, say. */
+  subject?: string | undefined;
 }

@@ -7,8 +7,8 @@
  */
 
 import { refuse } from "../../core/refusal.ts";
-import type { EventType, EventView, Page } from "../../core/views.ts";
-import { lastSequence } from "../../store/tenant/event-store.ts";
+import type { EventView, Page } from "../../core/views.ts";
+import { type EventFilter, lastSequence } from "../../store/tenant/event-store.ts";
 import { type ApiKeyRow, apiKeyById } from "../../store/tenant/key-store.ts";
 import { type Done, hasEnded } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
@@ -80,7 +80,7 @@ export async function awaitEvents(
   c: TenantContext,
   waits: EventWaits,
   key: ApiKeyRow,
-  filter: { readonly after: number; readonly types: readonly EventType[] | null },
+  filter: EventFilter,
   limit: number,
   waitMs: number,
 ): Promise<Done<Page<EventView>>> {
