@@ -37,6 +37,13 @@ export interface ApiKeyView {
   secret?: string;
 }
 
+/** Who is signed in, and until when. */
+export interface SessionView {
+  tenant: TenantView;
+  api_key: ApiKeyView;
+  expires_at: string;
+}
+
 export interface AssetView {
   network: string;
   symbol: string;
