@@ -78,7 +78,7 @@ describe("sign-in", () => {
   });
 
   test.each([
-    ["ends sooner with its key", 90_500, 90],
+    ["ends sooner with its key", 90_500, 91],
     ["has ended by the edge's clock", -5_000, 0],
   ])("a session that %s: the cookie does too", async (_, leftMs, maxAge) => {
     const response = await fakeApp(signsIn(leftMs)).app.request("/v1/session", keyed("POST"));

@@ -72,7 +72,7 @@ export function sessionRoutes(app: App): void {
     const answer = await tenant.createSession(caller, hash);
     if (answer.ok) {
       const leftMs = Date.parse(answer.value.expires_at) - services.now();
-      setSessionCookie(c, secret, Math.max(0, Math.floor(leftMs / 1_000)));
+      setSessionCookie(c, secret, Math.max(0, Math.ceil(leftMs / 1_000)));
     }
     return send(c, answer, 201);
   });
