@@ -17,6 +17,11 @@ test("a token names its tenant and the hash it is stored under", () => {
   expect(readSessionToken(secret, PEPPER)).toEqual({ tenantId: TENANT, hash });
 });
 
+test("a token that was given out stays the token that it was", () => {
+  expect(secret).toBe("ses_030c1g60r30c1g60r30c1g60r30m2ga1850m2ga1850m2ga1850m2ga1855awnnfe85gc29");
+  expect(hash).toBe("60a6f14201d083eade614a34be74162341883d98cb6e7b3c6ebee66900f98aae");
+});
+
 test("any single changed character, another pepper, another length: refused", () => {
   for (let i = 0; i < secret.length; i++) {
     const other = secret.charAt(i) === "0" ? "1" : "0";
