@@ -37,6 +37,15 @@ export interface ApiKeyView {
   secret?: string;
 }
 
+/** Who is signed in, and until when. */
+export interface SessionView {
+  tenant: TenantView;
+  api_key: ApiKeyView;
+  expires_at: string;
+  /** Of the newest event: whoever follows the feed from there on hears what comes after this answer. */
+  event_sequence: number;
+}
+
 export interface AssetView {
   network: string;
   symbol: string;

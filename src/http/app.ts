@@ -21,6 +21,7 @@ import { networkRoutes } from "./routes/networks.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { policyRoutes } from "./routes/policies.ts";
 import { reconciliationRoutes } from "./routes/reconciliation.ts";
+import { sessionRoutes } from "./routes/session.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { walletRoutes } from "./routes/wallets.ts";
 import { webhookEndpointRoutes } from "./routes/webhook-endpoints.ts";
@@ -52,6 +53,7 @@ export function createApp(services: Services): App {
 
   tenantRoutes(app);
   apiKeyRoutes(app);
+  sessionRoutes(app);
   networkRoutes(app);
   assetRoutes(app);
   addressRoutes(app);

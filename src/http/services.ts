@@ -65,9 +65,9 @@ export interface HttpEnv {
 
 export type App = OpenAPIHono<HttpEnv>;
 
-/** Only behind `authenticate`: a route without it cannot name the tenant's object at all. */
-export interface TenantEnv {
-  Variables: HttpEnv["Variables"] & { caller: Caller; tenant: TenantApi };
+/** Only behind `authenticate` and its like: a route without it cannot name the tenant's object at all. */
+export interface TenantEnv<C extends Caller = Caller> {
+  Variables: HttpEnv["Variables"] & { caller: C; tenant: TenantApi };
 }
 
 /** Only behind `requireIdempotencyKey`. */

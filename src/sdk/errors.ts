@@ -110,7 +110,7 @@ export class SluiceError extends Error {
 export class InvalidRequestError extends SluiceError {}
 /** 401: no key, or one that does not hold any more. */
 export class AuthenticationError extends SluiceError {}
-/** 403: the key lacks a scope. */
+/** 403: the key lacks a scope, or may not do this. */
 export class PermissionError extends SluiceError {}
 /** 404: unknown, or another tenant's. */
 export class NotFoundError extends SluiceError {}

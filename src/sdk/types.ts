@@ -35,6 +35,7 @@ export type {
   LedgerEntryView as LedgerEntry,
   NetworkView as Network,
   ReconciliationView as Reconciliation,
+  SessionView as Session,
   TenantView as Tenant,
   WalletView as Wallet,
   WithdrawalAttemptView as WithdrawalAttempt,

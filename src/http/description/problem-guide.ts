@@ -36,13 +36,17 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "Send an Idempotency-Key, and the same one with every repetition: it is what keeps you from paying twice.",
   },
   unauthorized: {
-    when: "There is no key, or it is forged, unknown, revoked or ended. The answer does not say which.",
-    remedy: "Send Authorization: Bearer with a key that holds. Make a new one when it was revoked.",
+    when: "There is no key or session, or it is forged, unknown, revoked or ended. The answer does not say which.",
+    remedy:
+      "Send Authorization: Bearer with a key that holds. Make a new one when it was revoked. In a browser, sign in.",
     detail: "Send a valid API key: Authorization: Bearer sk_...",
   },
   forbidden: {
-    when: "The key lacks the scope, or it asked for the withdrawal that it would approve.",
-    remedy: "Use a key with the scope that detail names; for an approval, another key.",
+    when:
+      "The key lacks the scope, or it asked for the withdrawal that it would approve; or a page of another origin used " +
+      "a session.",
+    remedy:
+      "Use a key with the scope that detail names; for an approval, another key. Call from your servers with a key.",
     detail: "This call needs the scope withdrawals:write; the key has read.",
   },
   not_found: {

@@ -34,6 +34,14 @@ export const apiKeys = sqliteTable("api_keys", {
   originId: text("origin_id"),
 });
 
+/** Who is signed in, each by the keyed hash of the token; of no use without its key. */
+export const sessions = sqliteTable("sessions", {
+  hash: text("hash").primaryKey(),
+  keyId: text("key_id").notNull(),
+  createdAt: integer("created_at").notNull(),
+  expiresAt: integer("expires_at").notNull(),
+});
+
 /** A key names one request for ever: same fingerprint, same object. */
 export const idempotency = sqliteTable("idempotency", {
   key: text("key").primaryKey(),
