@@ -40,6 +40,7 @@ export class RpcProxy {
 
   setMode(mode: RpcMode): void {
     this.#mode = mode;
+    this.#turn = 0;
     for (const response of this.#unanswered) response.destroy();
     this.#unanswered.clear();
   }
@@ -134,7 +135,7 @@ export class RpcProxy {
       this.#url,
       onward.map(({ call }) => call),
     );
-    const turn = this.#turn++;
+    const turn = mode === "lie" ? this.#turn++ : 0;
     for (const [i, { place }] of onward.entries()) {
       const call = calls[place];
       const reply = given[i];
