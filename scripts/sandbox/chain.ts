@@ -43,6 +43,17 @@ export class Chain {
     return BigInt(await this.#node<string>("eth_getBalance", address, "latest"));
   }
 
+  /** Whether the state after a block is still there: without it nothing can be put in the place of what follows. */
+  async hasStateAt(height: number): Promise<boolean> {
+    try {
+      await this.#node("eth_getBalance", PAYER, quantity(height));
+      return true;
+    } catch (error) {
+      if (error instanceof NodeError && error.cause === undefined) return false;
+      throw error;
+    }
+  }
+
   payEther(to: string, wei: bigint): Promise<string> {
     return this.#inTurn(async () => {
       if ((await this.balance(PAYER)) < wei + ETHER)

@@ -45,6 +45,12 @@ const MOST_ETHER = 10_000n * 10n ** 18n;
 const MOST_TOKEN = 10n ** 18n;
 const ETHER_DECIMALS = 18;
 
+const OLD_BLOCKS: Refusal = {
+  code: "state_conflict",
+  detail:
+    "The chain has more than 100 blocks, and some of these were mined before it was started: mine new ones first.",
+};
+
 const Pay = z.strictObject({ address: z.string(), asset: z.string().default("ETH"), amount: z.string() });
 const Mine = z.strictObject({ blocks: z.int().min(1).max(MOST_BLOCKS) });
 const Reorg = z.strictObject({ depth: z.int().min(1).max(DEEPEST), remine: z.boolean() });
@@ -84,6 +90,7 @@ async function call(world: World, name: string, tenantId: string, { body, query 
       return fitting(Reorg, body, async ({ depth, remine }) => {
         const height = await chain.height();
         if (depth >= height) return misfit("depth", `the chain has ${height} blocks: expected less`);
+        if (!(await chain.hasStateAt(height - depth))) return refused(OLD_BLOCKS);
         return ok({ height: await chain.reorganise(depth, remine), replaced: depth });
       });
     case "POST /rpc":

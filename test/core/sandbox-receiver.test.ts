@@ -38,7 +38,14 @@ afterEach(() => {
 });
 
 function worldWith(own: Receiver): World {
-  const chain = { height: async () => 40, mine: async (blocks: number) => 40 + blocks, reorganise: async () => 41 };
+  // Its first blocks are from before the start.
+  const hasStateAt = async (height: number) => height >= 30;
+  const chain = {
+    hasStateAt,
+    height: async () => 40,
+    mine: async (blocks: number) => 40 + blocks,
+    reorganise: async () => 41,
+  };
   const demo = { token: null, tenantId: OTHER, key: "sk_demo" };
   const proxy = { mode: "ok", setMode: () => {}, fees: { stuck: false }, stick: async () => {} };
   return { chain, demo, proxy, receiver: own, receiverUrl: "http://here", code: "the code" } as unknown as World;
@@ -195,6 +202,17 @@ describe("the calls", () => {
     ["/fees", null],
   ])("%s %j does not fit", async (path, body) => {
     expect(await call("POST", path, body)).toMatchObject({ status: 422, body: { code: "invalid_fields" } });
+  });
+
+  it("reorganise what can be", async () => {
+    expect(await call("POST", "/reorg", { depth: 10, remine: true })).toEqual({
+      status: 200,
+      body: { height: 41, replaced: 10 },
+    });
+    expect(await call("POST", "/reorg", { depth: 11, remine: true })).toMatchObject({
+      status: 409,
+      body: { code: "state_conflict" },
+    });
   });
 
   it("are each tenant's own where they are about its receiver, and the shop's key is for the code alone", async () => {
