@@ -15,14 +15,14 @@ interface Seen {
   readonly body: string;
 }
 
-function sandboxed(answer: () => Response) {
+function sandboxed(answer: () => Response, own = tenant) {
   const seen: Seen[] = [];
   const sandbox = async (request: Request) => {
     const { method, url, headers } = request;
     seen.push({ method, url, tenant: headers.get("x-sluice-tenant"), body: await request.text() });
     return answer();
   };
-  return { seen, ...fakeApp({ tenant, sandbox }) };
+  return { seen, ...fakeApp({ tenant: own, sandbox }) };
 }
 
 describe("a Worker without the binding", () => {
@@ -85,6 +85,11 @@ describe("a Worker with it", () => {
     ).toBe(415);
     expect((await app.request("/sandbox/mine", { headers: keyed })).status).toBe(405);
     expect(seen).toEqual([]);
+    const ended = sandboxed(() => Response.json({}), {
+      getTenant: async () => ({ ok: false, refusal: { code: "unauthorized", detail: "" }, rate: null }),
+    } as never);
+    expect((await ended.app.request("/sandbox", { headers: keyed })).status).toBe(401);
+    expect(ended.seen).toEqual([]);
   });
 
   it("says its refusals as the API does, and calls a broken one out of reach", async () => {

@@ -94,6 +94,15 @@ async function withdraw(amount: string): Promise<{ view: () => Promise<Withdrawa
   };
 }
 
+/** The service has seen all that the chain has now. */
+async function untilRead(): Promise<void> {
+  const { height } = (await state()).chain;
+  await until(`reading up to ${height}`, async () => {
+    const { data } = await api<{ data: { id: string; scanned_to: number }[] }>("GET", "/v1/networks");
+    return (data.find(({ id }) => id === "local")?.scanned_to ?? 0) >= height ? true : null;
+  });
+}
+
 async function untilDeposit(address: string, status: string): Promise<DepositView> {
   return until(`a deposit of ${address} that is ${status}`, async () => {
     const found = await deposits(address);
@@ -120,6 +129,8 @@ describe("the demo shop", () => {
       readonly key: string;
       readonly token: string;
     };
+  const blockAt = (tag: string) =>
+    chainAt(service.chainUrl ?? "").rpc<{ number: string; hash: string }>("eth_getBlockByNumber", [tag, false]);
   const enter = (url: string) => fetch(url, { redirect: "manual" });
   const link = () => /Console: (\S+)/.exec(service.output())?.[1] ?? "";
 
@@ -147,12 +158,15 @@ describe("the demo shop", () => {
     expect(seen.body.data.filter(({ verified, answered }) => !verified || answered !== 204)).toEqual([]);
   });
 
-  it("is the same after kill -9, with one more deposit; what it was sent is still there, and the old link is dead", async () => {
+  it("is the same after kill -9, on the reorganised chain, with one more deposit; the old link is dead", async () => {
     const before = { ...demo(), link: link(), first: (await deliveries())[0] };
     for (const name of ["demo.json", "receiver.json"])
       expect(statSync(join(service.dataDir, "sandbox", name)).mode & 0o777).toBe(0o600);
+    await api("POST", "/sandbox/reorg", { depth: 2, remine: true });
+    const tip = await blockAt("latest");
     await service.kill9();
     await service.restart();
+    expect((await blockAt(tip.number)).hash).toBe(tip.hash);
     await until("another deposit", async () => {
       const { body } = await service.api<{ data: DepositView[] }>("GET", "/v1/deposits", { key: before.key });
       return body.data.length === 4 ? body : null;
@@ -205,6 +219,7 @@ describe("the chain", () => {
       });
       expect(after.block_height).toBeGreaterThan(height);
     }
+    await untilRead();
     expect(await balance()).toBe(left);
     expect(await deposits(address)).toHaveLength(1);
   });
