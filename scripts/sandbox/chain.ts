@@ -13,6 +13,8 @@ const PAYER_OWNS = 1_000_000n * ETHER;
 /** Below this many blocks nothing is reorganised: the service follows 20 blocks back on this network. */
 export const DEEPEST = 15;
 export const MOST_BLOCKS = 100;
+/** Of one payment. */
+export const MOST_ETHER = 10_000n * ETHER;
 const TOKEN_GAS = 1_500_000n;
 const TRANSFER_GAS = 120_000n;
 const RECEIPT_WITHIN_MS = 5_000;
@@ -56,8 +58,7 @@ export class Chain {
 
   payEther(to: string, wei: bigint): Promise<string> {
     return this.#inTurn(async () => {
-      if ((await this.balance(PAYER)) < wei + ETHER)
-        await this.#node("anvil_setBalance", PAYER, quantity(PAYER_OWNS + wei));
+      await this.#topUp(wei);
       return this.#send({ to, value: quantity(wei) });
     });
   }
@@ -101,7 +102,9 @@ export class Chain {
         await this.#node("evm_setAutomine", false);
         try {
           await this.#node("anvil_reorg", depth, []);
-          for (const raw of raws) await this.#node("eth_sendRawTransaction", raw);
+          await this.#topUp(MOST_ETHER);
+          // What the other chain does not take is gone, as it would be elsewhere.
+          for (const raw of raws) await this.#node("eth_sendRawTransaction", raw).catch(passOver);
           await this.#node("anvil_mine", "0x1");
         } finally {
           await this.#node("evm_setAutomine", automine);
@@ -123,6 +126,12 @@ export class Chain {
       for (const hash of block?.transactions ?? []) raws.push(await this.#node("eth_getRawTransactionByHash", hash));
     }
     return raws;
+  }
+
+  /** What the payer was given before may be gone with the blocks that were replaced. */
+  async #topUp(wei: bigint): Promise<void> {
+    if ((await this.balance(PAYER)) < wei + ETHER)
+      await this.#node("anvil_setBalance", PAYER, quantity(PAYER_OWNS + wei));
   }
 
   #send(fields: Readonly<Record<string, string>>): Promise<string> {
@@ -147,6 +156,11 @@ export class Chain {
     this.#turn = mine.catch(() => {});
     return mine;
   }
+}
+
+/** @throws Error when the node did not answer at all */
+function passOver(error: unknown): void {
+  if (!(error instanceof NodeError) || error.cause !== undefined) throw error;
 }
 
 function word(value: bigint): string {

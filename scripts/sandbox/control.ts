@@ -10,7 +10,7 @@ import { parseEvmAddress } from "../../src/core/evm-address.ts";
 import { isId } from "../../src/core/ids.ts";
 import { type FieldError, REFUSALS, type Refusal } from "../../src/core/refusal.ts";
 import { fieldErrors } from "../../src/http/fields.ts";
-import { type Chain, DEEPEST, MOST_BLOCKS } from "./chain.ts";
+import { type Chain, DEEPEST, MOST_BLOCKS, MOST_ETHER } from "./chain.ts";
 import { type DemoShop, TOKEN } from "./demo-shop.ts";
 import { RECEIVER_MODES, type Receiver } from "./receiver.ts";
 import { NodeError } from "./rpc.ts";
@@ -41,7 +41,6 @@ export interface Answered {
   readonly body?: unknown;
 }
 
-const MOST_ETHER = 10_000n * 10n ** 18n;
 const MOST_TOKEN = 10n ** 18n;
 const ETHER_DECIMALS = 18;
 

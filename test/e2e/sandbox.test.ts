@@ -198,11 +198,12 @@ describe("the chain", () => {
   });
 
   it.each([
-    ["mined again elsewhere: reverted, then confirmed again", true, "2"],
+    ["mined again elsewhere: reverted, then confirmed again", true, "9999.5"],
     ["gone: reverted, and the balance with it", false, "0"],
   ] as const)("reorganises a confirmed deposit away, %s", async (_, remine, left) => {
     const { address, balance } = await watch();
-    await pay(address, "2");
+    // More than the payer has left: it is topped up, and a reorganisation takes that back, too.
+    await pay(address, "9999.5");
     await mine(3);
     const before = await untilDeposit(address, "confirmed");
     const height = before.block_height ?? 0;
@@ -383,6 +384,18 @@ describe("nobody else", () => {
     expect(await statusOf("/rpc/", { method: "POST" })).toBe(404);
     expect(await statusOf("/hooks/ten_00000000000000000000000000/x", { method: "POST" })).toBe(404);
     expect(await statusOf("/hooks/", { method: "POST", headers: { origin: "https://example.com" } })).toBe(403);
+  });
+
+  it("is left: the sandbox ends with its start, and the start with its sandbox", async () => {
+    await service.killParent();
+    await until("end of all processes", async () => (service.processes().length === 0 ? true : null));
+    await service.restart();
+    const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "latin1");
+    const pid = service.processes().find((one) => commandOf(one).includes("scripts/sandbox/main.ts"));
+    process.kill(pid ?? 0, "SIGKILL");
+    expect(await service.exited()).toBe(1);
+    expect(service.output()).toContain("The sandbox ended unexpectedly (SIGKILL)");
+    expect(service.processes()).toEqual([]);
   });
 
   it("has it: what is deployed knows no such binding", async () => {
