@@ -9,28 +9,31 @@ import {
   getInitializeAccount3Instruction,
   getSetAuthorityInstruction,
   getSyncNativeInstruction,
+  getTransferInstruction,
   getUnwrapLamportsInstruction,
 } from "@solana-program/token";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { SolanaNode } from "../../src/chains/solana/node.ts";
-import { TOKEN_2022_PROGRAM } from "../../src/core/solana-address.ts";
+import { STAKE_PROGRAM, TOKEN_2022_PROGRAM } from "../../src/core/solana-address.ts";
 import { interestIn } from "../support/chain-worlds.ts";
 import type { Json } from "../support/model-chain.ts";
 import { SolanaChain } from "../support/solana-chain.ts";
 import { SolanaNodeDouble } from "../support/solana-double.ts";
-import { type SolanaKey, solanaKey } from "../support/solana-keys.ts";
+import { type SolanaKey, signedTransaction, solanaKey } from "../support/solana-keys.ts";
 import {
   batched,
   checkedTransfer,
   feeTransfer,
   giveTokens,
   holding,
+  joined,
   mintTo,
   openHolding,
   plainTransfer,
   putLookupTable,
   putMint,
   type TestToken,
+  u64,
   WRAPPED_SOL,
 } from "../support/solana-tokens.ts";
 
@@ -137,6 +140,46 @@ describe("coins", () => {
       expect(reading.irregularLogs).toBe(1 - counts);
     }
     expect((await read()).transfers).toEqual([]);
+  });
+
+  it("smaller than the fee that the receiver pays for it, in a transaction of that one instruction", async () => {
+    const { chain, told } = world();
+    const raw = signedTransaction({
+      payer: ANN,
+      signers: [EVE],
+      instructions: [sol(EVE, ANN.address, 5n)],
+      blockhash: chain.blockhash(),
+    });
+    chain.send(raw);
+    expect(await told()).toEqual(["ann 5 native ix:0"]);
+  });
+
+  it("withdrawn from a stake: its owner's own are nobody's payment", async () => {
+    const { chain, told, send } = world();
+    const other = solanaKey("other");
+    /** Of a stake that nobody set up, which its own key may withdraw from; `by` is not asked. */
+    const withdrawn = (to: SolanaKey, by: SolanaKey, amount: bigint): Instruction => ({
+      programAddress: address(STAKE_PROGRAM),
+      accounts: [
+        { address: other.address, role: 3 },
+        { address: to.address, role: 1 },
+        { address: address("SysvarC1ock11111111111111111111111111111111"), role: 0 },
+        { address: address("SysvarStakeHistory1111111111111111111111111"), role: 0 },
+        { address: by.address, role: 2 },
+      ],
+      data: joined(Uint8Array.of(4, 0, 0, 0), u64(amount)),
+    });
+    chain.put(other.address, {
+      owner: STAKE_PROGRAM,
+      data: new Uint8Array(200),
+      lamports: 10_000_000_000n,
+      executable: false,
+    });
+    send(withdrawn(ANN, EVE, 700n));
+    expect(await told()).toEqual(["ann 700 native ix:0"]);
+    expect(chain.tip.txs[0]?.err).toBeNull();
+    send(withdrawn(ANN, ANN, 800n));
+    expect(await told()).toEqual([]);
   });
 
   it("that no instruction explains are counted as irregular, with their evidence, and credited never", async () => {
@@ -253,6 +296,33 @@ describe("tokens", () => {
     expect(await told()).toEqual(["ann 50 TOK ix:0"]);
   });
 
+  it("back from an account of its own that lived for one transaction are nobody's payment; what others put in is", async () => {
+    const { chain, token, told, send } = world();
+    const a = giveTokens(chain, token, ANN.address, 1_000n);
+    const temporary = solanaKey("temporary");
+    const lamports = chain.svm.minimumBalanceForRentExemption(165n);
+    const opened = { payer: chain.faucet.signer, newAccount: temporary.signer, lamports, space: 165 };
+    const passing = (...inner: readonly Instruction[]) =>
+      send(
+        getCreateAccountInstruction({ ...opened, programAddress: token.program }),
+        getInitializeAccount3Instruction({ account: temporary.address, mint: token.mint, owner: ANN.address }),
+        ...inner,
+        getCloseAccountInstruction({ account: temporary.address, destination: EVE.address, owner: ANN.signer }),
+      );
+    const back = (amount: bigint) =>
+      getTransferInstruction({ source: temporary.address, destination: a, authority: ANN.signer, amount });
+    passing(plainTransfer(token, ANN, temporary.address, 40n), back(40n));
+    expect(await told()).toEqual([]);
+    passing(
+      plainTransfer(token, ANN, temporary.address, 40n),
+      plainTransfer(token, EVE, temporary.address, 7n),
+      back(45n),
+      back(2n),
+    );
+    expect(await told()).toEqual(["ann 5 TOK ix:4", "ann 2 TOK ix:5"]);
+    expect(chain.tip.txs[0]?.err).toBeNull();
+  });
+
   it("in an account that changes hands are irregular: nobody was paid by an instruction", async () => {
     const { chain, token, told, send } = world();
     const e = holding(token, EVE.address);
@@ -315,6 +385,12 @@ describe("Token-2022", () => {
   it("of several with fees that are not stated, the sum of what arrived", async () => {
     const { fee, a, send, lines } = withFee();
     send(checkedTransfer(fee, EVE, a, 1_000n), checkedTransfer(fee, EVE, a, 500n));
+    expect(await lines()).toEqual(["1485 ix:0", 1, 0]);
+  });
+
+  it("of one whose fee is stated and one whose fee is not, the sum of what arrived", async () => {
+    const { fee, a, send, lines } = withFee();
+    send(feeTransfer(fee, EVE, a, 1_000n, 10n), checkedTransfer(fee, EVE, a, 500n));
     expect(await lines()).toEqual(["1485 ix:0", 1, 0]);
   });
 
@@ -389,6 +465,30 @@ describe("wrapped coins", () => {
     expect(await told([WRAPPED_SOL])).toEqual(["ann 300 WSOL ix:1"]);
     send(sol(ANN, temporary.address, 200n), getSyncNativeInstruction({ account: temporary.address }));
     expect(await told([WRAPPED_SOL])).toEqual([]);
+  });
+
+  it("of its own that go through an account of one transaction into its own account are nobody's payment", async () => {
+    const { chain, told, send } = world();
+    const a = holding(WRAPPED, ANN.address);
+    send(openHolding(chain, WRAPPED, ANN.address));
+    chain.mine();
+    const on = (amount: bigint) =>
+      getTransferInstruction({ source: temporary.address, destination: a, authority: ANN.signer, amount });
+    send(...opened(chain, ANN, rent + 900n, ANN), on(900n), closed(ANN, ANN));
+    expect(await told([WRAPPED_SOL])).toEqual([]);
+    expect(chain.tip.txs[0]?.err).toBeNull();
+    // What a stranger adds comes back by closing it.
+    const added = [sol(EVE, temporary.address, 70n), getSyncNativeInstruction({ account: temporary.address })];
+    send(...opened(chain, ANN, rent + 900n, ANN), ...added, on(900n), closed(ANN, ANN));
+    expect(await told([WRAPPED_SOL])).toEqual(["ann 70 native ix:5"]);
+  });
+
+  it("made in an account that somebody else paid for: by whoever paid the coins", async () => {
+    const { chain, told, send } = world();
+    const a = holding(WRAPPED, ANN.address);
+    const sync = getSyncNativeInstruction({ account: a });
+    send(openHolding(chain, WRAPPED, ANN.address), sol(EVE, a, 300n), sync, sol(ANN, a, 40n), sync);
+    expect(await told([WRAPPED_SOL])).toEqual(["ann 300 WSOL ix:2"]);
   });
 
   it("unwrapped into a watched address", async () => {

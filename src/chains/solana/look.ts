@@ -22,7 +22,7 @@ import { type ExecutedTransaction, failureOf, readExecuted } from "./status.ts";
 import { readTransaction, transactionId } from "./transaction.ts";
 
 /** A blockhash lives for 151 blocks, and the head is not further above the final block than the other 150. */
-const LATEST_LANDING_BLOCKS = 301;
+export const LATEST_LANDING_BLOCKS = 301;
 /** `getSignatureStatuses` takes so many. */
 const MAX_STATUSES = 256;
 
