@@ -1,5 +1,6 @@
 /** What counts as a payment on Solana: real transactions, carried out by the validators' own runtime. */
 
+import { base58 } from "@scure/base";
 import { type AccountRole, address, type Instruction } from "@solana/kit";
 import { getCreateAccountInstruction, getTransferSolInstruction, SYSTEM_PROGRAM_ADDRESS } from "@solana-program/system";
 import {
@@ -13,7 +14,9 @@ import {
   getUnwrapLamportsInstruction,
 } from "@solana-program/token";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { fromBase58 } from "../../src/chains/solana/base58.ts";
 import { SolanaNode } from "../../src/chains/solana/node.ts";
+import { bytesOf } from "../../src/chains/solana/program-address.ts";
 import { STAKE_PROGRAM, TOKEN_2022_PROGRAM } from "../../src/core/solana-address.ts";
 import { interestIn } from "../support/chain-worlds.ts";
 import type { Json } from "../support/model-chain.ts";
@@ -156,30 +159,27 @@ describe("coins", () => {
 
   it("withdrawn from a stake: its owner's own are nobody's payment", async () => {
     const { chain, told, send } = world();
-    const other = solanaKey("other");
-    /** Of a stake that nobody set up, which its own key may withdraw from; `by` is not asked. */
-    const withdrawn = (to: SolanaKey, by: SolanaKey, amount: bigint): Instruction => ({
-      programAddress: address(STAKE_PROGRAM),
-      accounts: [
-        { address: other.address, role: 3 },
+    const stake = solanaKey("other").address;
+    const sysvars = ["SysvarC1ock11111111111111111111111111111111", "SysvarStakeHistory1111111111111111111111111"];
+    const withdrawn = (to: SolanaKey, by: SolanaKey, amount: bigint): Instruction => {
+      // One that is set up and not delegated: what it must hold, who stakes, who withdraws, no lockup.
+      const data = new Uint8Array(200);
+      data.set(joined(Uint8Array.of(1, 0, 0, 0), u64(2_282_880n), bytesOf(by.address), bytesOf(by.address)));
+      chain.put(stake, { owner: STAKE_PROGRAM, data, lamports: 10_000_000_000n, executable: false });
+      const accounts = [
+        { address: stake, role: 1 },
         { address: to.address, role: 1 },
-        { address: address("SysvarC1ock11111111111111111111111111111111"), role: 0 },
-        { address: address("SysvarStakeHistory1111111111111111111111111"), role: 0 },
+        ...sysvars.map((one) => ({ address: address(one), role: 0 })),
         { address: by.address, role: 2 },
-      ],
-      data: joined(Uint8Array.of(4, 0, 0, 0), u64(amount)),
-    });
-    chain.put(other.address, {
-      owner: STAKE_PROGRAM,
-      data: new Uint8Array(200),
-      lamports: 10_000_000_000n,
-      executable: false,
-    });
+      ];
+      return { programAddress: address(STAKE_PROGRAM), accounts, data: joined(Uint8Array.of(4, 0, 0, 0), u64(amount)) };
+    };
     send(withdrawn(ANN, EVE, 700n));
     expect(await told()).toEqual(["ann 700 native ix:0"]);
     expect(chain.tip.txs[0]?.err).toBeNull();
     send(withdrawn(ANN, ANN, 800n));
     expect(await told()).toEqual([]);
+    expect(chain.tip.txs[0]?.err).toBeNull();
   });
 
   it("that no instruction explains are counted as irregular, with their evidence, and credited never", async () => {
@@ -533,6 +533,54 @@ describe("transactions of every form", () => {
     expect(chain.tip.txs[0]?.loaded.writable).toHaveLength(2);
     expect(chain.tip.txs[0]?.err).toBeNull();
     expect(paid).toEqual(["bob 6 native ix:0", "ann 9 TOK ix:1"]);
+  });
+});
+
+describe("a block too large to be read whole", () => {
+  const large = (chain: SolanaChain) => {
+    const memo = { programAddress: address("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr") };
+    const words = new TextEncoder().encode("to nobody ".repeat(80));
+    for (let i = 0; i < 30; i++) chain.transact({ instructions: [{ ...memo, accounts: [], data: words }] });
+  };
+
+  it("is read by whom its transactions touch: what was paid is told, also what went on at once", async () => {
+    const { chain, double, token } = world();
+    const a = giveTokens(chain, token, ANN.address, 0n);
+    large(chain);
+    const signers = [ANN, BOB, EVE];
+    chain.transact({ signers, instructions: [checkedTransfer(token, EVE, a, 9n)] });
+    chain.transact({ signers, instructions: [sol(EVE, BOB.address, 6n), sol(BOB, EVE.address, 6n)] });
+    chain.transact({ signers, instructions: [sol(EVE, EVE.address, 1n)] });
+    const { height } = chain.mine();
+    const { interest } = interestIn([ANN.address, BOB.address], { contracts: new Set([token.mint]) });
+    const provider = { url: "http://node.test", fetch: double.fetch, timeoutMs: 5_000, maxBodyBytes: 40_000 };
+    const reading = await new SolanaNode(provider, NETWORK).readBlocks(height, height, interest);
+    expect(reading.stopped).toBeNull();
+    expect(reading.transfers.map(({ amountUnits, transferIndex }) => `${amountUnits} ${transferIndex}`)).toEqual([
+      "9 ix:0",
+      "6 ix:0",
+    ]);
+    expect(double.asked.filter((method) => method === "getTransaction")).toHaveLength(2);
+    double.on("getTransaction", () => null);
+    const without = await new SolanaNode(provider, NETWORK).readBlocks(height, height, interest);
+    expect(without).toMatchObject({ blocks: [], stopped: { reason: "not_known", height } });
+    double.on("getTransaction", (_, honest) => ({ ...(honest() as Json), slot: 1 }));
+    await expect(new SolanaNode(provider, NETWORK).readBlocks(height, height, interest)).rejects.toThrow(/slot of/);
+  });
+
+  it("takes little time for what a program was called with, however long it is", () => {
+    for (const bytes of [
+      new Uint8Array(600).map((_, i) => (i * 7 + 3) & 255),
+      joined(new Uint8Array(300), Uint8Array.of(1, 2, 3)),
+      new Uint8Array(250),
+    ]) {
+      expect(fromBase58(base58.encode(bytes))).toEqual(bytes);
+    }
+    const begun = performance.now();
+    expect(fromBase58("z".repeat(13_984))).toHaveLength(10_240);
+    // Digit by digit it is a second.
+    expect(performance.now() - begun).toBeLessThan(200);
+    expect(() => fromBase58(`${"1".repeat(300)}0`)).toThrow();
   });
 });
 

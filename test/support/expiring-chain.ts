@@ -236,6 +236,7 @@ function readModel(raw: string, unsigned: Unsigned, intent: ExpiringIntent, isSt
   const { sender, asset, to, amount, expiresAt } = paymentIn(raw);
   const isSame = bytes === unsigned.bytes && signature === intent.sender && sender === intent.sender;
   const isAsked = asset === intent.asset && to === intent.destination && amount === intent.amountUnits.toString();
-  if (!isSame || !isAsked || (isStated && expiresAt !== unsigned.expiresAt)) return { ok: false, problem: "it pays something else" };
+  if (!isSame || !isAsked || (isStated && expiresAt !== unsigned.expiresAt))
+    return { ok: false, problem: "it pays something else" };
   return { ok: true, signed: { txId: txIdOf(raw), raw } };
 }

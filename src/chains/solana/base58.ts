@@ -18,7 +18,8 @@ export function fromBase58(text: string): Uint8Array {
   if (text.length <= SHORT_CHARS) return base58.decode(text);
   const zeros = /^1*/.exec(text)?.[0].length ?? 0;
   const digits = numberIn(text, zeros, text.length).toString(16);
-  const number = zeros === text.length ? new Uint8Array(0) : hexToBytes(digits.padStart(digits.length + (digits.length % 2), "0"));
+  const number =
+    zeros === text.length ? new Uint8Array(0) : hexToBytes(digits.padStart(digits.length + (digits.length % 2), "0"));
   const bytes = new Uint8Array(zeros + number.length);
   bytes.set(number, zeros);
   return bytes;

@@ -115,7 +115,11 @@ export function readTokenAccount({ program, data }: AccountFacts): TokenAccountF
  */
 export function associatedAccountBytes(mint: Mint): number {
   if (mint.program !== TOKEN_2022_PROGRAM) return TOKEN_BYTES;
-  const entries = [[TRANSFER_FEE, 8], [TRANSFER_HOOK, 1], [PAUSABLE, 0]] as const;
+  const entries = [
+    [TRANSFER_FEE, 8],
+    [TRANSFER_HOOK, 1],
+    [PAUSABLE, 0],
+  ] as const;
   const demanded = entries.map(([type, bytes]) => (mint.extensions.has(type) ? 4 + bytes : 0));
   return demanded.reduce((sum: number, bytes) => sum + bytes, TOKEN_BYTES + 1 + 4);
 }

@@ -9,8 +9,8 @@ import {
   type Mint,
   readMint,
   readTokenAccount,
-  TRANSFER_HOOK,
   type TokenAccountFacts,
+  TRANSFER_HOOK,
 } from "./mint.ts";
 import { bytesOf } from "./program-address.ts";
 
