@@ -91,6 +91,11 @@ export interface ExpiringChain {
   readonly nodes: readonly ExpiringNode[];
   /** @param seedHex as for every derived wallet @throws Error for a seed that is none */
   signer(seedHex: string, tenantId: string): ExpiringSigner;
+  /**
+   * The last point at which anything that was signed can land, whatever a provider said of its expiry, when final blocks
+   * had reached this one. Absent where the signed bytes state their expiry themselves.
+   */
+  readonly landsUntil?: (finalPoint: number) => number;
   /** Decodes signed bytes and compares them with what was approved, field by field. */
   read(raw: string, unsigned: Unsigned, intent: ExpiringIntent): ReadExpiring;
 }

@@ -15,7 +15,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { base64 } from "@scure/base";
+import { base58, base64 } from "@scure/base";
 import type { Fault, Json } from "./model-chain.ts";
 import type { ChainAccount, ChainBlock, ChainTx, SolanaChain } from "./solana-chain.ts";
 import type { HttpFault } from "./wallet-chain.ts";
@@ -262,7 +262,9 @@ export class SolanaNodeDouble {
       previousBlockhash: block.parentHash,
     };
     if (transactionDetails === "none") return head;
-    return { ...head, transactions: block.txs.map((tx) => shown(tx, maxSupportedTransactionVersion)) };
+    const transactions = block.txs.map((tx) => shown(tx, maxSupportedTransactionVersion));
+    if (transactionDetails !== "accounts") return { ...head, transactions };
+    return { ...head, transactions: block.txs.map((tx, i) => ({ ...transactions[i], ...accountsOf(tx) })) };
   }
 
   #account(who: string, config: { readonly commitment?: string }): Json | null {
@@ -333,6 +335,16 @@ function shown(tx: ChainTx, most: unknown): Json {
       computeUnitsConsumed: Number(tx.units),
     },
   };
+}
+
+/** As `transactionDetails: "accounts"` shows it, but for what is not looked at here. */
+function accountsOf(tx: ChainTx): Json {
+  const { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances } = shown(tx, 1)
+    .meta as Json;
+  const keys = [...tx.wire.keys.map((key) => base58.encode(key)), ...tx.loaded.writable, ...tx.loaded.readonly];
+  const accountKeys = keys.map((pubkey) => ({ pubkey, signer: false, source: "transaction", writable: true }));
+  const meta = { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances };
+  return { transaction: { signatures: [tx.signature], accountKeys }, meta };
 }
 
 function accountJson({ lamports, owner, data, executable }: ChainAccount): Json {

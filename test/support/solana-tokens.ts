@@ -28,11 +28,13 @@ export interface MintFacts {
   readonly feeBasisPoints?: number;
   /** In the metadata extension. */
   readonly symbol?: string;
+  /** Other extensions of a Token-2022 mint, by type. */
+  readonly extensions?: readonly (readonly [type: number, content: Uint8Array])[];
 }
 
 /** The faucet may mint it. */
 export function putMint(chain: SolanaChain, name: string, facts: MintFacts = {}): TestToken {
-  const { program = TOKEN_PROGRAM, decimals = 6, feeBasisPoints, symbol } = facts;
+  const { program = TOKEN_PROGRAM, decimals = 6, feeBasisPoints, symbol, extensions = [] } = facts;
   const mint = solanaKey(`mint ${name}`).address;
   const base = new Uint8Array(82);
   base.set([1, 0, 0, 0, ...bytesOf(chain.faucet.address)]);
@@ -40,6 +42,7 @@ export function putMint(chain: SolanaChain, name: string, facts: MintFacts = {})
   base[45] = 1;
   const entries = [
     ...(feeBasisPoints === undefined ? [] : [entry(1, feeConfig(feeBasisPoints))]),
+    ...extensions.map(([type, content]) => entry(type, content)),
     ...(symbol === undefined ? [] : [entry(18, new Uint8Array(64)), entry(19, metadata(mint, name, symbol))]),
   ];
   const data = entries.length === 0 ? base : joined(base, new Uint8Array(83), Uint8Array.of(1), ...entries);

@@ -344,6 +344,30 @@ describe("providers", () => {
     await checkExpiring(merchant);
   });
 
+  it("one that is wrong about the chain's height, and about an expiry that no bytes state, has nothing signed twice", async () => {
+    startExpiring(2);
+    chain.statesExpiry = false;
+    const [wrong] = nodes;
+    if (wrong === undefined) throw new Error("the chain has no provider");
+    const merchant = await ExpiringMerchant.start();
+    for (const node of nodes) node.sending = "drops";
+    const prepare = wrong.prepare.bind(wrong);
+    wrong.lag = 50;
+    vi.spyOn(wrong, "prepare").mockImplementation(async (intent) => {
+      const prepared = await prepare(intent);
+      if (!prepared.ok) return prepared;
+      return { ok: true, unsigned: { ...prepared.unsigned, expiresAt: prepared.unsigned.expiresAt - LIFE + 1 } };
+    });
+    const { id, destination } = await merchant.withdraw();
+    wrong.lag = 0;
+    await merchant.mineAndDrive(LIFE);
+    expect(await merchant.attempts(id)).toBe("sent");
+    for (const node of nodes) node.sending = "takes";
+    await merchant.rest();
+    expect(chain.paidTo(destination)).toHaveLength(1);
+    expect(await merchant.state(id)).toBe("confirmed");
+  });
+
   it("what one prepares that pays something else is not kept: the next one's is", async () => {
     startExpiring(2);
     quiet("warn", "error");

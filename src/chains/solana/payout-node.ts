@@ -25,7 +25,7 @@ import type { ProviderSettings } from "../rpc/http-exchange.ts";
 import { chunked } from "../rpc/parallel.ts";
 import type { RpcFailure } from "../rpc/rpc-failure.ts";
 import { FINALIZED, guarded } from "./answers.ts";
-import { lookForAttempts } from "./look.ts";
+import { LATEST_LANDING_BLOCKS, lookForAttempts } from "./look.ts";
 import { readAccounts, readMint, readTokenAccount } from "./mint.ts";
 import { shownChain } from "./node.ts";
 import { readPayment } from "./payment.ts";
@@ -131,6 +131,7 @@ export function createSolanaChain({ settings, urls, fetch, timeoutMs }: ChainNod
   return {
     nodes: urls.map((url) => new SolanaPayoutNode({ url, fetch, timeoutMs }, settings)),
     signer: (seedHex, tenantId) => deriveSolanaSigner(seedHex, tenantId, settings.id),
+    landsUntil: (finalHeight) => finalHeight + LATEST_LANDING_BLOCKS,
     read: readPayment,
   };
 }

@@ -39,7 +39,7 @@ export async function make(
       continue;
     }
     const { unsigned } = prepared;
-    if (unsigned.feeMostUnits > capOf(payer.network) || unsigned.expiresAt <= look.finalPoint) {
+    if (unsigned.feeMostUnits > capOf(payer.network) || unsigned.expiresAt <= look.newestPoint) {
       logProvider(payer, "prepare", node.name, `a fee of ${unsigned.feeMostUnits}, expiring at ${unsigned.expiresAt}`);
       continue;
     }

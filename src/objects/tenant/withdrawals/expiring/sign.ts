@@ -137,6 +137,8 @@ function store(
     return UNMADE;
   }
   const number = (attempts.at(-1)?.number ?? 0) + 1;
+  // The provider that prepared it may be wrong about its expiry, and wrong about where the chain stands: others were asked.
+  const expiresAt = Math.max(unsigned.expiresAt, payer.chain.landsUntil?.(look.newestPoint) ?? 0);
   if (payment === undefined) beginPayment(payer, id);
   else changeExpiringPayment(c.db, id, { hurried: 0 });
   insertExpiringAttempt(c.db, {
@@ -145,7 +147,7 @@ function store(
     number,
     raw: signed.raw,
     unsigned: unsigned.bytes,
-    expiresAt: unsigned.expiresAt,
+    expiresAt,
     signedAbove: look.finalHeight,
     feeMost: unsigned.feeMostUnits.toString(),
     claimed: 0,
@@ -165,7 +167,7 @@ function store(
   const waitingFor = row.state === "manual_review" ? row.waitingFor : null;
   const changes = { sender, nonce: number, txId: signed.txId, waitingFor };
   if (row.state === "funds_reserved") {
-    const evidence = `${signed.txId}, which expires at ${unsigned.expiresAt} of ${network.id}`;
+    const evidence = `${signed.txId}, which expires at ${expiresAt} of ${network.id}`;
     commit.move(row, { to: "broadcast_pending", reason: "transaction_signed", evidence, changes });
   } else {
     changeWithdrawal(c.db, id, changes);
