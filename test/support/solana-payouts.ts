@@ -25,14 +25,15 @@ export interface Funding {
 
 /** Pays all of it, and waits until it counts. @param address one that nobody has used */
 export async function fund(stage: SolanaStage, fundings: readonly Funding[], address: () => string): Promise<void> {
-  for (const { shop, lamports, tokens = [] } of fundings) {
+  const paid = fundings.map(async ({ shop, lamports, tokens = [] }) => {
     const own = await shop.watch({ network: SOLANA, address: address() });
     const wallet = await shop.wallet(SOLANA);
     for (const to of [own.address, wallet.address]) {
       await stage.pay(to, lamports);
       for (const { token, units } of tokens) await stage.pay(to, units, token);
     }
-  }
+  });
+  await Promise.all(paid);
   await stage.finalize();
   const until = Date.now() + FUNDED_WITHIN_MS;
   for (const { shop, tokens = [] } of fundings) {
