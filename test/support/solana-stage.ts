@@ -59,7 +59,8 @@ export interface SolanaStage {
   stop(): Promise<void>;
 }
 
-export async function startSolanaStage(): Promise<SolanaStage> {
+/** @param pollMs a wallet with something under way asks both nodes so often */
+export async function startSolanaStage(pollMs = 100): Promise<SolanaStage> {
   const ends: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -82,7 +83,7 @@ export async function startSolanaStage(): Promise<SolanaStage> {
       environment: {
         RPC_LOCAL: "",
         RPC_SOLANA_LOCAL: proxies.map(({ url }) => url).join(","),
-        NETWORKS: JSON.stringify({ [SOLANA]: { poll_ms: 100 } }),
+        NETWORKS: JSON.stringify({ [SOLANA]: { poll_ms: pollMs } }),
       },
     });
     ends.push(() => service.stop());
