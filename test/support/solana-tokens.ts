@@ -54,7 +54,10 @@ export function putMint(chain: SolanaChain, name: string, facts: MintFacts = {})
 export const holding = (token: TestToken, owner: string): Address =>
   address(associatedAccount(owner, token.program, token.mint));
 
-export function openHolding(chain: SolanaChain, token: TestToken, owner: string, payer = chain.faucet): Instruction {
+/** Who pays: the chain's faucet unless another is given. */
+type Faucet = Pick<SolanaChain, "faucet">;
+
+export function openHolding(chain: Faucet, token: TestToken, owner: string, payer = chain.faucet): Instruction {
   return getCreateAssociatedTokenIdempotentInstruction({
     payer: payer.signer,
     ata: holding(token, owner),
@@ -64,7 +67,7 @@ export function openHolding(chain: SolanaChain, token: TestToken, owner: string,
   });
 }
 
-export function mintTo(chain: SolanaChain, token: TestToken, account: string, amount: bigint): Instruction {
+export function mintTo(chain: Faucet, token: TestToken, account: string, amount: bigint): Instruction {
   const accounts = { mint: token.mint, token: address(account), mintAuthority: chain.faucet.signer };
   return getMintToInstruction({ ...accounts, amount }, { programAddress: token.program });
 }
