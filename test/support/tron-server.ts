@@ -23,8 +23,10 @@ export interface TronServer {
    * once, and each catches one.
    */
   hold(wanted: (call: TronCall) => boolean): Promise<Held>;
-  /** From now on: for these the node says that it took them, and did not. Null: for none. */
+  /** From now on: for these it says that the node took them, and the node never sees them. Null: for none. */
   forget(wanted: ((bytes: string) => boolean) | null): void;
+  /** Bytes that it forgot. */
+  readonly forgotten: readonly string[];
   close(): Promise<void>;
 }
 
@@ -36,7 +38,8 @@ interface Trap {
 export async function startTronServer(double: TronNodeDouble): Promise<TronServer> {
   const secret = `tron-${randomBytes(16).toString("hex")}`;
   let traps: readonly Trap[] = [];
-  let forgotten: ((bytes: string) => boolean) | null = null;
+  let isForgotten: ((bytes: string) => boolean) | null = null;
+  const forgotten: string[] = [];
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, given, path] = /^\/([^/]+)\/(\w+\/\w+)$/.exec(request.url ?? "") ?? [];
@@ -55,7 +58,8 @@ export async function startTronServer(double: TronNodeDouble): Promise<TronServe
       });
     }
     const bytes = String(call.body.transaction);
-    if (path === "wallet/broadcasthex" && forgotten?.(bytes) === true) {
+    if (path === "wallet/broadcasthex" && isForgotten?.(bytes) === true) {
+      forgotten.push(bytes);
       response.writeHead(200, JSON_TYPE).end(JSON.stringify({ result: true, code: "SUCCESS", message: "" }));
       return;
     }
@@ -76,8 +80,9 @@ export async function startTronServer(double: TronNodeDouble): Promise<TronServe
         traps = [...traps, { wanted, caught }];
       }),
     forget: (wanted) => {
-      forgotten = wanted;
+      isForgotten = wanted;
     },
+    forgotten,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
