@@ -149,7 +149,7 @@ describe("memos", () => {
     [hexOf("a".repeat(600)), "a".repeat(512)],
     ["80".repeat(600), `0x${"80".repeat(512)}`],
     [`${"61".repeat(511)}ff${"61".repeat(100)}`, `${"a".repeat(511)}`],
-  ])("%s is kept as text, or as hex where it is none", (hex, memo) => {
+  ])("are kept as text, or as hex where they are none: case %#", (hex, memo) => {
     expect(memoOf(hex)).toBe(memo);
   });
 });
