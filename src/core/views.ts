@@ -102,6 +102,8 @@ export interface DepositView {
   /** Both null: it waits to be mined, or was dropped while it waited. */
   block_height: number | null;
   block_hash: string | null;
+  /** What its sender wrote beside it; null: nothing, or the network has no memos. */
+  memo: string | null;
   created_at: string;
   confirmed_at: string | null;
   reverted_at: string | null;

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readHeader } from "../../src/chains/tron/block.ts";
 import { readInfo } from "../../src/chains/tron/info.ts";
+import { memoOf } from "../../src/chains/tron/memo.ts";
 import { TronNode } from "../../src/chains/tron/node.ts";
 import { txIdOf } from "../../src/chains/tron/raw-data.ts";
 import { InternalSight } from "../../src/chains/tron/read-blocks.ts";
@@ -112,6 +113,44 @@ describe("headers of the real chains", () => {
     });
     const altered = { ...raw_data, number: raw_data.number + 1 };
     expect(() => readHeader({ blockID, block_header: { raw_data: altered } })).toThrow(/its header has the id/);
+  });
+});
+
+describe("memos", () => {
+  const hexOf = (text: string) => Buffer.from(text).toString("hex");
+
+  it("belong to every payment of their transaction", async () => {
+    const memo = hexOf("order 17 — ünï");
+    chain.pay(ann.address, 5n, { data: memo });
+    chain.trigger(payer, token.address.slice(2), data("transfer", [`0x${bob.hex}`, 9n]), { data: memo });
+    chain.pay(bob.address, 6n);
+    const { transfers } = await read(await settle());
+    expect(transfers.map(({ address, amountUnits, memo }) => [address, amountUnits, memo])).toEqual([
+      [ann.address, 5n, "order 17 — ünï"],
+      [bob.address, 9n, "order 17 — ünï"],
+      [bob.address, 6n, undefined],
+    ]);
+  });
+
+  it.each([
+    ["", null],
+    ["31", "1"],
+    ["0a1b7f", "\n\u001b\u007f"],
+    ["efbbbf31", "\ufeff1"],
+    ["ff00", "0xff00"],
+    ["3100", "0x3100"],
+    ["eda080", "0xeda080"],
+    ["c3", "0xc3"],
+    [hexOf("ü").repeat(256), "ü".repeat(256)],
+    [hexOf(`a${"ü".repeat(300)}`), `a${"ü".repeat(255)}`],
+    [hexOf(`aa${"€".repeat(300)}`), `aa${"€".repeat(170)}`],
+    [hexOf(`a${"€".repeat(300)}`), `a${"€".repeat(170)}`],
+    [hexOf(`a${"😀".repeat(300)}`), `a${"😀".repeat(127)}`],
+    [hexOf("a".repeat(600)), "a".repeat(512)],
+    ["80".repeat(600), `0x${"80".repeat(512)}`],
+    [`${"61".repeat(511)}ff${"61".repeat(100)}`, `${"a".repeat(511)}`],
+  ])("are kept as text, or as hex where they are none: case %#", (hex, memo) => {
+    expect(memoOf(hex)).toBe(memo);
   });
 });
 

@@ -10,7 +10,8 @@ import { MalformedAnswer } from "../rpc/malformed.ts";
 import { addressOf, ContradictedAnswer } from "./answers.ts";
 import type { TronTransaction } from "./block.ts";
 import type { TronInfo } from "./info.ts";
-import { decodeRawData, type TronContract } from "./raw-data.ts";
+import { memoOf } from "./memo.ts";
+import { decodeRawData, type RawData, type TronContract } from "./raw-data.ts";
 import { isTransfer, moveIn } from "./token-log.ts";
 
 /** What is looked for. */
@@ -34,10 +35,11 @@ const NONE: Payments = { transfers: [], trc10: [], irregular: 0 };
 
 /** @throws ContradictedAnswer */
 export function paymentsIn(tx: TronTransaction, info: TronInfo, block: BlockRef, wanted: Wanted): Payments {
-  const contract = contractOf(tx.raw);
-  if (contract === null) return { ...NONE, irregular: 1 };
+  const data = dataOf(tx.raw);
+  if (data === null) return { ...NONE, irregular: 1 };
+  const { contract } = data;
   if (contract.kind === "other" || !succeeded(tx, info, contract)) return NONE;
-  const found = new Found(tx.txId, block);
+  const found = new Found(tx.txId, block, memoOf(data.data));
   if (wanted.native && contract.kind === "transfer") found.pay("value", addressOf(contract.to), contract.amountUnits);
   if (wanted.native && contract.kind === "trc10") found.note(addressOf(contract.to));
   if (contract.kind === "trigger") {
@@ -55,16 +57,19 @@ class Found implements Payments {
   irregular = 0;
   readonly #txId: string;
   readonly #block: BlockRef;
+  /** Of the transaction, so of each payment in it. */
+  readonly #memo: { readonly memo?: string };
 
-  constructor(txId: string, block: BlockRef) {
+  constructor(txId: string, block: BlockRef, memo: string | null) {
     this.#txId = txId;
     this.#block = block;
+    this.#memo = memo === null ? {} : { memo };
   }
 
   pay(transferIndex: string, address: string | null, amountUnits: bigint, asset = NATIVE): void {
     if (address === null || amountUnits <= 0n) return;
-    const { height, hash } = this.#block;
-    this.transfers.push({ txId: this.#txId, transferIndex, address, asset, amountUnits, height, blockHash: hash });
+    const [txId, { height, hash: blockHash }] = [this.#txId, this.#block];
+    this.transfers.push({ txId, transferIndex, address, asset, amountUnits, height, blockHash, ...this.#memo });
   }
 
   note(receiver: string | null): void {
@@ -90,9 +95,9 @@ class Found implements Payments {
 }
 
 /** Null for bytes that no parser would take. */
-function contractOf(raw: string): TronContract | null {
+function dataOf(raw: string): RawData | null {
   try {
-    return decodeRawData(raw)?.contract ?? null;
+    return decodeRawData(raw);
   } catch (error) {
     if (error instanceof MalformedAnswer) return null;
     throw error;

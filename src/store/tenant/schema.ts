@@ -128,6 +128,7 @@ export const transfers = sqliteTable(
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),
     leastDepth: integer("least_depth").notNull().default(1),
+    memo: text("memo"),
   },
   (t) => [primaryKey({ columns: [t.network, t.txId, t.transferIndex] })],
 );
@@ -151,6 +152,8 @@ export const deposits = sqliteTable(
     rule: text("rule").notNull(),
     /** Depth that the chain itself asks for, whatever the rule says. */
     leastDepth: integer("least_depth").notNull().default(1),
+    /** What its sender wrote beside it. */
+    memo: text("memo"),
     height: integer("height").notNull(),
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),

@@ -1,0 +1,2 @@
+ALTER TABLE `deposits` ADD `memo` text;--> statement-breakpoint
+ALTER TABLE `transfers` ADD `memo` text;
