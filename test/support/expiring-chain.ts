@@ -208,6 +208,7 @@ export class ModelExpiringNode implements ExpiringNode {
 export function modelExpiringChain(nodes: readonly ExpiringNode[]): ExpiringChain {
   return {
     nodes,
+    longestLife: 10 * LIFE,
     signer: (seedHex, tenantId) => new ModelSigner(seedHex, tenantId),
     read: readModel,
   };
