@@ -223,12 +223,12 @@ describe("bytes that nobody's library writes", () => {
 
   it("hold a contract whose value comes twice: the last one counts, and nothing of the first is left in it", () => {
     const rich = { kind: "trigger", owner: "41aa", contract: "41bb", data: "00", tokenId: 0n } as const;
-    const valueOf = (callValueUnits: bigint) => {
+    const valueWith = (callValueUnits: bigint) => {
       const raw = encodeRawData({ ...transfer, contract: { ...rich, callValueUnits, callTokenUnits: 0n } });
       const contract = new ProtobufMessage(ProtobufMessage.ofHex(raw, "m").message(11), "contract");
       return new ProtobufMessage(contract.message(2), "parameter").hex(2);
     };
-    const parameter = new ProtobufWriter().always(2, valueOf(9_000_000n)).always(2, valueOf(0n)).hex();
+    const parameter = new ProtobufWriter().always(2, valueWith(9_000_000n)).always(2, valueWith(0n)).hex();
     const contract = new ProtobufWriter().number(1, 31).always(2, parameter).hex();
     const decoded = decodeRawData(new ProtobufWriter().always(11, contract).hex());
     expect(decoded?.contract).toMatchObject({ kind: "trigger", callValueUnits: 0n });

@@ -365,10 +365,12 @@ describe("providers", () => {
     startExpiring(3);
     quiet("warn");
     const merchant = await ExpiringMerchant.start();
-    vi.spyOn(firstNode(), "prepare").mockImplementation(async (intent) => {
-      const made = await nodes[1]?.prepare(intent);
-      if (!made?.ok) throw new Error("it is not made");
-      return { ok: true, unsigned: { ...made.unsigned, expiresAt: chain.finalHeight + 101 } };
+    const prepare = firstNode().prepare.bind(firstNode());
+    vi.spyOn(firstNode(), "prepare").mockImplementation((intent) => {
+      chain.head += 100;
+      const made = prepare(intent);
+      chain.head -= 100;
+      return made;
     });
     const { id } = await merchant.withdraw();
     const [attempt] = await merchant.rows<{ expires_at: number }>("SELECT expires_at FROM expiring_attempts");
