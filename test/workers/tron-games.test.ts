@@ -15,11 +15,11 @@ import { ExpiringMerchant, TRX, tron, urls, watched } from "./expiring-line.ts";
 import { DAY_MS, DB, quiet, time } from "./line.ts";
 import { copyOf } from "./older-copy.ts";
 
-const SEEDS = Number(process.env.TRON_GAMES ?? 3);
-const STEPS = 45;
+const SEEDS = 3;
+const STEPS = 40;
 const UNSOLID = 18;
 const HOUR_MS = 3_600_000;
-const MAX_WITHDRAWALS = 8;
+const MAX_WITHDRAWALS = 12;
 
 const shipped = { caip2: tron.caip2, urls: [...urls] };
 const database = Object.getPrototypeOf(DB) as D1Database;
@@ -105,6 +105,9 @@ class Game {
       this.#goBack,
       this.#loseD1,
       this.#person,
+      this.#blackout,
+      this.#forget,
+      this.#forgetSecond,
     ];
     await dice.pick(acts)();
     if (dice.chance(0.7)) await this.#merchant.drive();
@@ -148,9 +151,15 @@ class Game {
 
   readonly #lie = () => {
     for (const double of doubles) beHonest(double);
-    const { double, index } = this.#any();
+    const { index } = this.#any();
     const lie = this.#dice.pick(LIES);
     this.#story.push(`${index} ${lie}`);
+    this.#lies(index, lie);
+  };
+
+  #lies(index: number, lie: (typeof LIES)[number]): void {
+    const double = doubles[index];
+    if (double === undefined) throw new Error(`no node ${index}`);
     const wallet = `41${tronHex(this.#merchant.wallet)}`;
     const ours = (tx: Json) => JSON.stringify(tx).includes(wallet);
     const change = (each: (txs: Json[]) => Json[]) =>
@@ -174,26 +183,25 @@ class Game {
         outcome([]);
         break;
       case "takes nothing":
-        double.on("wallet/broadcasthex", (body) => ({
-          result: true,
-          code: "SUCCESS",
-          txid: parseTx(String(body.transaction)).txId,
-        }));
+        takeNothing(double);
         break;
     }
-  };
+  }
 
   /** Bytes that were on their way somewhere. */
   readonly #late = () => {
     const bytes = [...new Set(doubles.flatMap(({ sent }) => sent))];
-    if (bytes.length === 0) return;
+    if (bytes.length > 0) this.#push(this.#dice.pick(bytes));
+  };
+
+  #push(bytes: string): void {
     try {
-      chain.push(parseTx(this.#dice.pick(bytes)));
+      chain.push(parseTx(bytes));
       this.#story.push("late bytes");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
     }
-  };
+  }
 
   /** Nothing becomes solid for a while, or all of it at once. */
   readonly #stall = () => {
@@ -252,11 +260,65 @@ class Game {
     }
   };
 
+  /** One hides what landed until it has expired, one is gone, and one is far behind; then all are well. */
+  readonly #blackout = async () => {
+    await this.#withdraw();
+    const { index } = this.#any();
+    this.#story.push(`only ${index} is there, and hides`);
+    for (const [i, double] of doubles.entries()) {
+      const isGone = i === (index + 1) % doubles.length;
+      Object.assign(double, { down: isGone, lag: i === index || isGone ? 0 : 60 });
+    }
+    this.#lies(index, "hides");
+    for (let i = 0; i < 9; i++) await this.#mine();
+    this.#heal();
+  };
+
+  /** What is signed after the copy that the object is restored from is not known to it. */
+  readonly #forget = async () => {
+    watched("halted");
+    await this.#withdraw();
+    const restore = await copyOf(this.#merchant);
+    watched();
+    await this.#merchant.drive();
+    this.#story.push("forgets what it signed");
+    await restore();
+    chain.mine();
+    await this.#merchant.drive(2);
+  };
+
+  /** The same of a second transaction, while a person gives the withdrawal up, and the bytes land after that. */
+  readonly #forgetSecond = async () => {
+    this.#heal();
+    for (const double of doubles) takeNothing(double);
+    await this.#withdraw();
+    const restore = await copyOf(this.#merchant);
+    for (let i = 0; i < 45; i++) {
+      chain.mine();
+      if (i > 35) await this.#merchant.drive();
+    }
+    this.#story.push("forgets its second transaction");
+    await restore();
+    this.#heal();
+    if (this.#dice.chance(0.5)) await this.#person();
+    await this.#merchant.drive(3);
+    const last = doubles[0]?.sent.at(-1);
+    if (last !== undefined) this.#push(last);
+    chain.mine();
+  };
+
   #any(): { readonly double: TronNodeDouble; readonly index: number } {
     const index = this.#dice.roll(doubles.length);
     const double = doubles[index];
     if (double === undefined) throw new Error(`no node ${index}`);
     return { double, index };
+  }
+
+  #heal(): void {
+    for (const double of doubles) {
+      beHonest(double);
+      Object.assign(double, { down: false, lag: 0 });
+    }
   }
 
   /** Sun of each payment of the wallet to an address. */
@@ -286,10 +348,7 @@ class Game {
 
   /** Everything is well again, and comes to an end; whoever still has bytes sends them for the last time. */
   async end(): Promise<void> {
-    for (const double of doubles) {
-      beHonest(double);
-      Object.assign(double, { down: false, lag: 0 });
-    }
+    this.#heal();
     chain.unsolid = UNSOLID;
     vi.spyOn(database, "batch").mockImplementation(batch);
     for (let round = 0; round < 40; round++) {
@@ -305,6 +364,15 @@ class Game {
     const states = (await this.#merchant.withdrawals()).map(({ state }) => state);
     expect(states.filter(isOpen), this.#story.join("; ")).toEqual([]);
   }
+}
+
+/** It says that it passes on what it keeps to itself. */
+function takeNothing(double: TronNodeDouble): void {
+  double.on("wallet/broadcasthex", (body) => {
+    const bytes = String(body.transaction);
+    double.sent.push(bytes);
+    return { result: true, code: "SUCCESS", txid: parseTx(bytes).txId };
+  });
 }
 
 function beHonest(double: TronNodeDouble): void {
