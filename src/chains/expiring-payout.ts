@@ -89,6 +89,11 @@ export interface ExpiringNode {
 /** Everything of one family that paying out takes. */
 export interface ExpiringChain {
   readonly nodes: readonly ExpiringNode[];
+  /**
+   * Beyond the point that final blocks have reached, the furthest at which what is signed now may expire, in the
+   * measure of `expiresAt`. What one provider dates later would keep its withdrawal waiting for as long as it likes.
+   */
+  readonly longestLife: number;
   /** @param seedHex as for every derived wallet @throws Error for a seed that is none */
   signer(seedHex: string, tenantId: string): ExpiringSigner;
   /**

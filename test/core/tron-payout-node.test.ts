@@ -188,6 +188,47 @@ describe("a payment is made", () => {
     });
   });
 
+  it("not with TRX for a contract, where the chain forbids that", async () => {
+    double.on("wallet/getaccount", async (body, honest) => ({
+      ...((await honest()) as Json),
+      ...(body.address === `41${ann.hex}` ? { type: "Contract" } : {}),
+    }));
+    expect(await node.prepare(trx())).toMatchObject({
+      ok: false,
+      reason: "refused",
+      detail: expect.stringMatching(/is a contract/),
+    });
+    expect(await node.prepare(usdx())).toMatchObject({ ok: true });
+    chain.parameters.getForbidTransferToContract = 0;
+    expect(await node.prepare(trx())).toMatchObject({ ok: true });
+  });
+
+  it("not with a fee limit that is known beforehand to be too low", async () => {
+    chain.parameters.getMaxFeeLimit = 1_000;
+    expect(await node.prepare(usdx())).toMatchObject({ ok: false, reason: "fee_above_cap" });
+    expect(await node.prepare(trx())).toMatchObject({ ok: true });
+    double.on("wallet/triggerconstantcontract", async (_, honest) => {
+      const { energy_used, ...rest } = (await honest()) as Json;
+      return rest;
+    });
+    await expect(node.prepare(usdx())).rejects.toMatchObject({
+      name: "ChainFault",
+      message: expect.stringMatching(/energy_used/),
+    });
+  });
+
+  it("not by prices that were not told", async () => {
+    double.on("wallet/getchainparameters", () => ({}));
+    await expect(node.prepare(trx())).rejects.toMatchObject({
+      name: "ChainFault",
+      message: expect.stringMatching(/getEnergyFee/),
+    });
+    await expect(node.prepare(usdx())).rejects.toMatchObject({
+      name: "ChainFault",
+      message: expect.stringMatching(/getEnergyFee/),
+    });
+  });
+
   it("not on a network that makes no solid blocks", async () => {
     chain.unsolid = 20;
     chain.mine(120);
@@ -345,6 +386,20 @@ describe("what became of it", () => {
     expect(await found(attempt)).toMatchObject({ success: false, moves: [] });
   });
 
+  it("is no failure where its block does not say how it ended: TRX has moved, and of a token nobody can tell", async () => {
+    const sent = [await pay(trx()), await pay(usdx())];
+    await chain.mineWith(vm);
+    chain.mine(18);
+    double.on("walletsolidity/getblock", async (body, honest) => {
+      const block = (await honest()) as Json;
+      if (body.detail !== true) return block;
+      return { ...block, transactions: (block.transactions as Json[]).map((tx) => ({ ...tx, ret: [] })) };
+    });
+    const [coins, tokens] = await Promise.all(sent.map(({ attempt }) => found(attempt)));
+    expect(coins).toMatchObject({ success: true, moves: [{ asset: "native", amountUnits: 5_000_000n }] });
+    expect(tokens).toBe("cannot tell");
+  });
+
   it("is a success without a move, when the token did nothing and said so to nobody", async () => {
     const ignored = new Wallet("ignored");
     await token.send("ignore", [`0x${ignored.hex}`, true]);
@@ -375,6 +430,19 @@ describe("B98: it is dead when solid blocks past its expiration do not have it",
     expect(await found(attempt)).toBeNull();
     // Nor can it land from then on.
     expect(() => chain.push(parseTx(signed.raw))).toThrow(/expiration/);
+  });
+
+  it("by the same blocks for all that were signed together", async () => {
+    const one = await pay(trx());
+    const two = await pay(trx());
+    const empty = chain.fork(0);
+    empty.unsolid = 18;
+    empty.mine(60);
+    double.chain = empty;
+    double.asked.length = 0;
+    const { found: both } = await node.look({ attempts: [one.attempt, two.attempt] });
+    expect([...both.values()]).toEqual([null, null]);
+    expect(double.asked.filter((path) => path === "walletsolidity/getblock").length).toBeLessThan(50);
   });
 
   it("not by a clock, nor by blocks that are not solid", async () => {

@@ -212,6 +212,7 @@ export function modelExpiringChain(nodes: readonly ExpiringNode[]): ExpiringChai
   const isStated = !(first instanceof ModelExpiringNode) || first.chain.statesExpiry;
   return {
     nodes,
+    longestLife: 10 * LIFE,
     signer: (seedHex, tenantId) => new ModelSigner(seedHex, tenantId),
     ...(isStated ? {} : { landsUntil: (finalPoint: number) => finalPoint + FINAL_BEHIND + LIFE }),
     read: (raw, unsigned, intent) => readModel(raw, unsigned, intent, isStated),

@@ -44,6 +44,7 @@ export const PARAMETERS: Readonly<Record<string, number>> = {
   getEnergyFee: 100,
   getMaxFeeLimit: 15_000_000_000,
   getMemoFee: 1_000_000,
+  getForbidTransferToContract: 1,
 };
 
 export interface TronLogJson {

@@ -34,6 +34,9 @@ export const tron = BUILT_IN_NETWORKS.find(({ id }) => id === NETWORK) as TronNe
 export let chain: ModelExpiringChain;
 export let nodes: ModelExpiringNode[] = [];
 
+/** Of its providers, where its own adapter asks them. */
+export const urls = ["http://tron.test"];
+
 /** Networks beside it that are on in every object. */
 export const others = new Map<string, EnabledNetwork>();
 
@@ -48,7 +51,7 @@ function serveChain(): void {
     const { c, env } = object as Partial<Inner>;
     if (c === undefined || env === undefined) return;
     const networks = readSettings(env).networks as Map<string, EnabledNetwork>;
-    networks.set(NETWORK, { settings: tron, urls: ["http://tron.test"] });
+    networks.set(NETWORK, { settings: tron, urls });
     for (const [id, enabled] of others) networks.set(id, enabled);
     if (nodes.length > 0) c.payers.expiringChains.set(NETWORK, modelExpiringChain(nodes));
   };

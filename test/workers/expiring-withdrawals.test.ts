@@ -385,6 +385,46 @@ describe("providers", () => {
     expect(await merchant.signed()).toHaveLength(1);
   });
 
+  it("what one dates far beyond what it can know is not kept: it could not be called dead for as long", async () => {
+    startExpiring(3);
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    const prepare = firstNode().prepare.bind(firstNode());
+    vi.spyOn(firstNode(), "prepare").mockImplementation((intent) => {
+      chain.head += 100;
+      const made = prepare(intent);
+      chain.head -= 100;
+      return made;
+    });
+    const { id } = await merchant.withdraw();
+    const [attempt] = await merchant.rows<{ expires_at: number }>("SELECT expires_at FROM expiring_attempts");
+    expect(attempt?.expires_at).toBe(chain.head + LIFE);
+    await merchant.rest();
+    expect(await merchant.state(id)).toBe("confirmed");
+  });
+
+  it("one whose transactions never land makes every third of them at most", async () => {
+    startExpiring(3);
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    const made: string[] = [];
+    for (const node of nodes) {
+      const prepare = node.prepare.bind(node);
+      vi.spyOn(node, "prepare").mockImplementation((intent) => {
+        made.push(node.name);
+        return prepare(intent);
+      });
+      node.sending = "drops";
+    }
+    const { id } = await merchant.withdraw();
+    await merchant.mineAndDrive(3 * (LIFE + 4));
+    expect(made.slice(0, 3)).toEqual(["model-0", "model-1", "model-2"]);
+    for (const node of nodes) node.sending = "takes";
+    await merchant.rest();
+    expect(await merchant.state(id)).toBe("confirmed");
+    await checkExpiring(merchant);
+  });
+
   it.each([
     ["fee_above_cap", "lower_fee"],
     ["wallet_short", "wallet_top_up"],
@@ -428,6 +468,36 @@ describe("before the first send", () => {
     broken.mockRestore();
     await merchant.drive();
     expect([await merchant.attempts(id), chain.sent.length]).toEqual(["sent", 1]);
+    await checkExpiring(merchant);
+  });
+
+  it.each([
+    ["paid by another transaction", "confirmed"],
+    ["given up", "failed"],
+  ])("D1 knew it without our knowing, until it was dead: it is %s", async (_, end) => {
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    watched("halted");
+    const { id, destination } = await merchant.withdraw();
+    watched();
+    const { batch } = Object.getPrototypeOf(DB);
+    const answers = vi.spyOn(Object.getPrototypeOf(DB), "batch").mockImplementation(async function (...args) {
+      await batch.apply(this, args);
+      throw new Error("the answer is lost");
+    });
+    await merchant.drive();
+    if (end === "failed") {
+      time.now += 3_600_000;
+      await merchant.drive();
+      await merchant.act(id, "resolve", { outcome: "failed", evidence: "called off" });
+    }
+    await merchant.mineAndDrive(LIFE + 5);
+    expect(chain.sent).toEqual([]);
+    answers.mockRestore();
+    await merchant.rest();
+    const paid = end === "confirmed" ? [TRX] : [];
+    expect([await merchant.state(id), chain.paidTo(destination)]).toEqual([end, paid]);
+    expect((await merchant.signed()).length).toBeLessThan(5);
     await checkExpiring(merchant);
   });
 

@@ -36,6 +36,8 @@ import { Slots } from "./slots.ts";
 
 export type PayoutNetwork = Pick<SolanaNetwork, "id" | "caip2" | "genesis">;
 
+/** A blockhash is good for 150 blocks. Finality may stand still for three minutes more. */
+const LONGEST_LIFE_BLOCKS = 600;
 /** `getMultipleAccounts` takes 100: a mint, and the owner's account of it under either program. */
 const CONTRACTS_PER_CALL = 33;
 
@@ -130,6 +132,7 @@ export function createSolanaChain({ settings, urls, fetch, timeoutMs }: ChainNod
   if (settings.family !== "solana") throw new Error(`${settings.id} is no network of Solana`);
   return {
     nodes: urls.map((url) => new SolanaPayoutNode({ url, fetch, timeoutMs }, settings)),
+    longestLife: LONGEST_LIFE_BLOCKS,
     signer: (seedHex, tenantId) => deriveSolanaSigner(seedHex, tenantId, settings.id),
     landsUntil: (finalHeight) => finalHeight + LATEST_LANDING_BLOCKS,
     read: readPayment,
