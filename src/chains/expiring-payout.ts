@@ -8,6 +8,7 @@
  */
 
 import type { ExpiringLook, ExpiringQuestion } from "../core/expiring-look.ts";
+import type { FeePart } from "../core/fee-kind.ts";
 import type { NetworkSettings } from "../core/network.ts";
 import type { SendMeaning } from "../core/send-answer.ts";
 
@@ -65,6 +66,8 @@ export interface ExpiringSigner {
 export interface ExpiringCost {
   readonly nowUnits: bigint;
   readonly mostUnits: bigint;
+  /** What `nowUnits` is made of. */
+  readonly parts: readonly FeePart[];
   /** What would keep it from being paid now, in words; null: nothing that is known. */
   readonly warning: string | null;
 }

@@ -133,6 +133,9 @@ describe("a payment", () => {
       const cost = await node.cost(intent);
       expect(cost.nowUnits).toBeGreaterThanOrEqual(RENT);
       expect(cost).toMatchObject({ mostUnits: 10_000_000n, warning: null });
+      expect(cost.parts.map(({ kind }) => kind)).toEqual(["signature", "priority", "token_account"]);
+      expect(cost.parts.at(-1)?.units).toBeGreaterThanOrEqual(RENT);
+      expect(cost.parts.reduce((sum, { units }) => sum + units, 0n)).toBe(cost.nowUnits);
       const first = await signed(intent);
       expect(first.unsigned.feeMostUnits).toBeGreaterThanOrEqual(RENT);
       await node.send(first.raw, first.txId);

@@ -121,7 +121,12 @@ describe("a payment is made", () => {
 
   it("with the fee for a new account, which takes the place of that for its bytes", async () => {
     const intent = trx({ destination: new Wallet("nobody yet").address });
-    expect(await node.cost(intent)).toEqual({ nowUnits: 1_100_000n, mostUnits: 1_100_000n, warning: null });
+    expect(await node.cost(intent)).toEqual({
+      nowUnits: 1_100_000n,
+      mostUnits: 1_100_000n,
+      parts: [{ kind: "account", quantity: null, units: 1_100_000n }],
+      warning: null,
+    });
     const { signed, unsigned } = await pay(intent);
     await chain.mineWith(vm);
     const fee = chain.find(signed.txId)?.tx.fee;
@@ -148,6 +153,11 @@ describe("a payment is made", () => {
     if (accounts !== undefined) accounts.energy = 1_000_000;
     const cheap = await node.cost(usdx());
     expect([dear.nowUnits > 0n, cheap.nowUnits, cheap.mostUnits]).toEqual([true, 0n, dear.mostUnits]);
+    const data = dataOf(made(await node.prepare(usdx())).bytes);
+    const { energy } = await vm.call({ from: hotHex, to: token.address.slice(2), value: 0n, data });
+    const bandwidth = { kind: "bandwidth", quantity: expect.any(Number), units: 0n };
+    expect(dear.parts).toEqual([bandwidth, { kind: "energy", quantity: energy, units: dear.nowUnits }]);
+    expect(cheap.parts).toEqual([bandwidth, { kind: "energy", quantity: energy, units: 0n }]);
   });
 
   it.each<readonly [string, () => ExpiringIntent, string, RegExp]>([

@@ -194,6 +194,7 @@ describe("TRON", () => {
       expect(await estimate("TRX", "2.5", destination)).toMatchObject({
         fee: "1.1",
         max_fee: "1.1",
+        fee_parts: [{ kind: "account", quantity: null, fee: "1.1" }],
         fee_asset: "TRX",
         accepted: true,
         warning: null,
@@ -221,6 +222,12 @@ describe("TRON", () => {
     it("of a token to a new address are estimated with energy and bandwidth, and settled", async () => {
       const destination = freshTronAddress();
       const before = await estimate("USDX", "40", destination);
+      expect(before).toMatchObject({
+        fee_parts: [
+          { kind: "bandwidth", quantity: expect.any(Number), fee: "0" },
+          { kind: "energy", quantity: expect.any(Number), fee: before.fee },
+        ],
+      });
       const asked = await ask("USDX", "40", destination);
       await accepted(asked.id);
       await stage.settle();

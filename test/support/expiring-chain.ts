@@ -190,7 +190,12 @@ export class ModelExpiringNode implements ExpiringNode {
   }
 
   cost(): Promise<ExpiringCost> {
-    return this.#answer("cost", () => ({ nowUnits: FEE, mostUnits: 2n * FEE, warning: null }));
+    return this.#answer("cost", () => ({
+      nowUnits: FEE,
+      mostUnits: 2n * FEE,
+      parts: [{ kind: "bandwidth" as const, quantity: 268, units: FEE }],
+      warning: null,
+    }));
   }
 
   balances(owner: string, contracts: readonly string[]): Promise<readonly (bigint | null)[]> {

@@ -173,7 +173,13 @@ describe("a withdrawal", () => {
     const merchant = await ExpiringMerchant.start();
     const body = { network: NETWORK, asset: "TRX", amount: "1", destination: newTronAddress() };
     const response = await merchant.call("POST", "/v1/withdrawals/estimate", { body });
-    expect(await response.json()).toMatchObject({ fee: "0.0011", max_fee: "0.0022", fee_asset: "TRX", accepted: true });
+    expect(await response.json()).toMatchObject({
+      fee: "0.0011",
+      max_fee: "0.0022",
+      fee_parts: [{ kind: "bandwidth", quantity: 268, fee: "0.0011" }],
+      fee_asset: "TRX",
+      accepted: true,
+    });
     const wallet = await merchant.hotWallet();
     expect(wallet).toMatchObject({ address: merchant.wallet, next_nonce: null, in_flight: 0, status: "active" });
     expect(wallet.balances?.[0]).toEqual({ asset: "TRX", amount: "1000", amount_units: "1000000000" });

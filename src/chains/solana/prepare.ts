@@ -6,8 +6,9 @@
  */
 
 import { bytesToHex } from "@noble/hashes/utils";
-import { smaller } from "../../core/amount.ts";
+import { larger, smaller } from "../../core/amount.ts";
 import { toBase64 } from "../../core/base64.ts";
+import type { FeePart } from "../../core/fee-kind.ts";
 import { NATIVE } from "../../core/transfer.ts";
 import type { ExpiringCost, ExpiringIntent, Prepared } from "../expiring-payout.ts";
 import { ChainFault } from "../port.ts";
@@ -70,9 +71,16 @@ export async function prepare(rpc: RpcClient, intent: ExpiringIntent): Promise<P
 export async function estimateCost(rpc: RpcClient, intent: ExpiringIntent): Promise<ExpiringCost> {
   const assessed = await assess(rpc, intent);
   const { form, rentUnits } = assessed;
-  const nowUnits = smaller(SIGNATURE_UNITS + priorityUnits(form) + rentUnits, intent.maxFeeUnits);
+  // What is offered to be taken sooner is cut to the cap.
+  const priority = smaller(priorityUnits(form), larger(intent.maxFeeUnits - SIGNATURE_UNITS - rentUnits, 0n));
+  const parts: FeePart[] = [
+    { kind: "signature", quantity: null, units: SIGNATURE_UNITS },
+    { kind: "priority", quantity: null, units: priority },
+  ];
+  if (rentUnits > 0n) parts.push({ kind: "token_account", quantity: null, units: rentUnits });
+  const nowUnits = SIGNATURE_UNITS + priority + rentUnits;
   const problem = assessed.refusal ?? shortOf(intent, assessed, nowUnits);
-  return { nowUnits, mostUnits: intent.maxFeeUnits, warning: problem === null ? null : problem.detail };
+  return { nowUnits, mostUnits: intent.maxFeeUnits, parts, warning: problem === null ? null : problem.detail };
 }
 
 interface Assessed {

@@ -100,7 +100,12 @@ export class TronPayoutNode implements ExpiringNode {
   cost(intent: ExpiringIntent): Promise<ExpiringCost> {
     return this.#guarded(async () => {
       const { fees, problem } = await makePayment(this.#making, intent);
-      return { nowUnits: fees.nowUnits, mostUnits: fees.mostUnits, warning: problem?.detail ?? null };
+      return {
+        nowUnits: fees.nowUnits,
+        mostUnits: fees.mostUnits,
+        parts: fees.parts,
+        warning: problem?.detail ?? null,
+      };
     });
   }
 

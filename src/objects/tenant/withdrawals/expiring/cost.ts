@@ -18,8 +18,8 @@ export async function costOf(payer: ExpiringPayer, wanted: WithdrawalIntent): Pr
   };
   for (const node of chain.nodes) {
     try {
-      const { nowUnits, mostUnits, warning } = await node.cost(intent);
-      return { now: nowUnits, most: mostUnits, warning };
+      const { nowUnits, mostUnits, parts, warning } = await node.cost(intent);
+      return { now: nowUnits, most: mostUnits, parts, warning };
     } catch (error) {
       logProvider(payer, "cost", node.name, error);
     }
