@@ -257,6 +257,11 @@ export class TronChain {
     this.#pool.push(tx);
   }
 
+  /** Nothing waits any more. */
+  forget(): void {
+    this.#pool = [];
+  }
+
   /**
    * So many blocks, of which the first holds whatever waits and may be held.
    * @param executions of the contract calls that wait
