@@ -149,6 +149,63 @@ describe("a withdrawal", () => {
     await checkExpiring(merchant);
   });
 
+  it("seventy that cost more than is allowed do not hide a later one, and each has its turn", async () => {
+    const merchant = await ExpiringMerchant.start();
+    const turns = new Map<string, number>();
+    const prepare = firstNode().prepare.bind(firstNode());
+    const dear = new Set(Array.from({ length: 70 }, newTronAddress));
+    vi.spyOn(firstNode(), "prepare").mockImplementation(async (intent) => {
+      turns.set(intent.destination, (turns.get(intent.destination) ?? 0) + 1);
+      if (dear.has(intent.destination)) return { ok: false, reason: "fee_above_cap", detail: "it is dear" };
+      return prepare(intent);
+    });
+    watched("halted");
+    const [first = "", ...others] = dear;
+    await merchant.withdraw({ destination: first });
+    await merchant.inside((_, sql) => {
+      const columns = sql
+        .exec("SELECT * FROM withdrawals LIMIT 0")
+        .columnNames.filter((name) => !["seq", "id", "idempotency_key", "destination"].includes(name))
+        .join();
+      for (const to of others) {
+        const copy = `INSERT INTO withdrawals (id, idempotency_key, destination, ${columns}) SELECT ?1, ?1, ?1, ${columns}`;
+        sql.exec(`${copy} FROM withdrawals WHERE destination = ?2`, to, first);
+      }
+    });
+    time.now++;
+    const { id, destination } = await merchant.withdraw();
+    watched();
+    await merchant.drive(2);
+    expect(await merchant.state(id)).toBe("confirmation_tracking");
+    expect([...dear].filter((one) => !turns.has(one))).toEqual([]);
+    expect(turns.get(destination)).toBe(1);
+    // Nobody lost the place that the others gained: the next round begins with whom the last one did not get to.
+    turns.clear();
+    await merchant.drive(2);
+    expect([...dear].filter((one) => !turns.has(one))).toEqual([]);
+  });
+
+  it("one that nobody can prepare in time gives its turn to the others", async () => {
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    const slow = newTronAddress();
+    const prepare = firstNode().prepare.bind(firstNode());
+    vi.spyOn(firstNode(), "prepare").mockImplementation(async (intent) => {
+      if (intent.destination === slow) time.now += 31_000;
+      return prepare(intent);
+    });
+    watched("halted");
+    expect((await merchant.ask({ destination: slow })).status).toBe(201);
+    time.now++;
+    const { id } = await merchant.withdraw();
+    watched();
+    await merchant.drive();
+    expect(await merchant.state(id)).toBe("funds_reserved");
+    await merchant.drive();
+    expect(await merchant.state(id)).toBe("confirmation_tracking");
+    expect(chain.paidTo(slow)).toEqual([]);
+  });
+
   it("counts what may still land as spent", async () => {
     const merchant = await ExpiringMerchant.start({ inWallet: 3n * TRX });
     firstNode().sending = "drops";
