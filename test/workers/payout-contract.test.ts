@@ -44,7 +44,7 @@ describe.each(PAYOUT_WORLDS)("a wallet %s", (_wallet, world) => {
   }
   const callOff = (id: string) => merchant.act(id, "resolve", { outcome: "failed", evidence: "called off" });
 
-  it("pays once what is asked for several times at once", async () => {
+  it("B78 B79 B80: pays once what is asked for several times at once", async () => {
     const destination = world.address();
     const answers = await Promise.all(Array.from({ length: 5 }, () => merchant.ask({ destination }, "at-once")));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 201]);
@@ -70,7 +70,7 @@ describe.each(PAYOUT_WORLDS)("a wallet %s", (_wallet, world) => {
     expect(await fundsOf(merchant)).toBe("8 0 2");
   });
 
-  it("sends the same bytes again when the answer to a send is lost", async () => {
+  it("B83: sends the same bytes again when the answer to a send is lost", async () => {
     await world.loseAnswer();
     const { id } = await merchant.withdraw();
     expect([await merchant.state(id), await fundsOf(merchant)]).toEqual(["broadcast_pending", "9 1 0"]);
@@ -99,7 +99,7 @@ describe.each(PAYOUT_WORLDS)("a wallet %s", (_wallet, world) => {
     expect(await fundsOf(merchant)).toBe(`${10 - answers.length} 0 ${answers.length}`);
   });
 
-  it.runIf(world.replaces)("is paid by whichever attempt is mined, the oldest too", async () => {
+  it.runIf(world.replaces)("B90: is paid by whichever attempt is mined, the oldest too", async () => {
     const { id } = await merchant.withdraw();
     expect(await merchant.act(id, "speed-up")).toBe("200");
     await merchant.drive();
@@ -119,18 +119,21 @@ describe.each(PAYOUT_WORLDS)("a wallet %s", (_wallet, world) => {
     expect((await merchant.withdrawal(id)).attempts.map(({ status }) => status)).toEqual(["mined"]);
   });
 
-  it.skipIf(world.replaces)("is signed anew when its payment has expired in final blocks, and not before", async () => {
-    const { id } = await merchant.withdraw();
-    await world.strand();
-    await merchant.mineAndDrive(world.final - 1);
-    expect([(await merchant.withdrawal(id)).attempts.length, await fundsOf(merchant)]).toEqual([1, "9 1 0"]);
-    await world.honestAgain();
-    expect(await outcome(id)).toEqual(paidOnce);
-    expect((await merchant.withdrawal(id)).attempts.map(({ status }) => status)).toEqual(["void", "mined"]);
-  });
+  it.skipIf(world.replaces)(
+    "B98 B99: is signed anew when its payment has expired in final blocks, and not before",
+    async () => {
+      const { id } = await merchant.withdraw();
+      await world.strand();
+      await merchant.mineAndDrive(world.final - 1);
+      expect([(await merchant.withdrawal(id)).attempts.length, await fundsOf(merchant)]).toEqual([1, "9 1 0"]);
+      await world.honestAgain();
+      expect(await outcome(id)).toEqual(paidOnce);
+      expect((await merchant.withdrawal(id)).attempts.map(({ status }) => status)).toEqual(["void", "mined"]);
+    },
+  );
 
   it.runIf(world.confirmsFinal)(
-    "believes no block that is not final, and is mined again with the same bytes",
+    "B104: believes no block that is not final, and is mined again with the same bytes",
     async () => {
       const { id, destination } = await merchant.withdraw();
       await merchant.mineAndDrive(world.deep - 1);
@@ -144,7 +147,7 @@ describe.each(PAYOUT_WORLDS)("a wallet %s", (_wallet, world) => {
   );
 
   it.skipIf(world.confirmsFinal)(
-    "takes a confirmation back with its block, and is mined again with the same bytes",
+    "B104: takes a confirmation back with its block, and is mined again with the same bytes",
     async () => {
       const { id, destination } = await merchant.withdraw();
       await merchant.mineAndDrive(world.deep);
@@ -251,7 +254,7 @@ describe.each(PAYOUT_WORLDS)("a wallet %s", (_wallet, world) => {
     expect([await world.received(merchant, destination), await merchant.withdrawals()]).toEqual([[oneCoin], []]);
   });
 
-  it("is nobody's but its tenant's", async () => {
+  it("B130: is nobody's but its tenant's", async () => {
     const other = await world.merchant();
     const { id } = await merchant.withdraw({}, "shared");
     const theirs = await other.withdraw({}, "shared");

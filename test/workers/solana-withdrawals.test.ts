@@ -94,6 +94,20 @@ describe("SOL", () => {
     await checkBooks(merchant);
   });
 
+  it("B100: to a token account, which is no owner, is refused with nothing signed, and all of it is released", async () => {
+    const merchant = await startMerchant();
+    const mint = await orderAt(control, { on: "tokens", call: "putMint", with: ["another"] });
+    const given = [mint, newReceiver(), 1n];
+    const destination = (await orderAt(control, { on: "tokens", call: "giveTokens", with: given })) as string;
+    await order("mine", 3);
+    const body = { network: ID, asset: "SOL", amount: "0.5", destination };
+    const estimate = (await (await merchant.call("POST", "/v1/withdrawals/estimate", { body })).json()) as object;
+    expect(estimate).toMatchObject({ warning: expect.stringContaining("is a token account, and no owner") });
+    const { id } = await merchant.withdraw(body);
+    expect([await merchant.steps(id), await merchant.signed()]).toEqual(["would_revert", []]);
+    expect(await merchant.funds("SOL")).toBe("1 0 0");
+  });
+
   it("B99: is signed anew only when final blocks past its last one do not have it", async () => {
     quiet("warn");
     const merchant = await startMerchant();
