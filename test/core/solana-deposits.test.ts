@@ -405,6 +405,21 @@ describe("Token-2022", () => {
   });
 });
 
+it("B63: many in several blocks are all found, by reading blocks: no list of signatures ends too soon", async () => {
+  const { chain, double, node } = world();
+  const from = chain.head + 1;
+  for (let block = 0; block < 3; block++) {
+    for (let i = 1; i <= 20; i++) chain.pay(ANN.address, BigInt(20 * block + i));
+    chain.mine();
+  }
+  const { interest } = interestIn([ANN.address], { contracts: new Set() });
+  const { transfers, stopped } = await node.readBlocks(from, chain.head, interest);
+  expect(stopped).toBeNull();
+  const units = transfers.map(({ amountUnits }) => Number(amountUnits)).sort((a, b) => a - b);
+  expect(units).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
+  expect(double.asked).not.toContain("getSignaturesForAddress");
+});
+
 describe("wrapped coins", () => {
   const rent = 2_039_280n;
   const temporary = solanaKey("temporary");

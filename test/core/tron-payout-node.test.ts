@@ -367,7 +367,7 @@ describe("what became of it", () => {
     expect(landed.feeUnits).toBeLessThanOrEqual(unsigned.feeMostUnits);
   });
 
-  it("is a failure that moved nothing and cost its fee, when it reverted on the way", async () => {
+  it("B45 B96: is a failure that moved nothing and cost its fee, when it reverted on the way", async () => {
     const fickle = new Wallet("fickle");
     const { attempt } = await pay(usdx({ destination: fickle.address }));
     await token.send("refuse", [`0x${fickle.hex}`, true]);

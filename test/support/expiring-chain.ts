@@ -101,6 +101,12 @@ export class ModelExpiringChain {
     this.mine();
   }
 
+  /** Takes the top blocks off, which are not final, and puts one more empty ones in their place; the pool takes nothing back. */
+  reorg(depth: number): void {
+    for (const [txId, { height }] of this.landed) if (height > this.head - depth) this.landed.delete(txId);
+    this.head++;
+  }
+
   #land(txId: string, raw: string): void {
     const { sender, asset, to, amount, expiresAt } = paymentIn(raw);
     if (this.head > expiresAt || this.landed.has(txId)) return;

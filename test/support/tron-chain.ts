@@ -281,6 +281,11 @@ export class TronChain {
     if (!this.#pool.some(({ txId }) => txId === tx.txId)) this.#pool.push(tx);
   }
 
+  /** Nothing waits any more. */
+  forget(): void {
+    this.#pool = [];
+  }
+
   /**
    * So many blocks, of which the first holds whatever waits and may be held.
    * @param executions of the contract calls that wait

@@ -7,7 +7,7 @@ import type { SolanaNetwork } from "../../src/core/network.ts";
 import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
 import { type Order, orderAt } from "../support/solana-orders.ts";
 import { ExpiringMerchant, others, watched } from "./expiring-line.ts";
-import { DAY_MS, quiet, time } from "./line.ts";
+import { checkBooks, DAY_MS, quiet, time } from "./line.ts";
 
 const { urls, control } = inject("solana");
 const ID = "solana-local";
@@ -77,6 +77,47 @@ describe("SOL", () => {
     expect(fees?.asset).toBe("SOL");
     const report = await (await merchant.call("POST", "/v1/reconciliation")).json();
     expect(report).toMatchObject({ status: "matched", differences: [], compared: { attempts: 1, receipts: 1 } });
+  });
+
+  it("B77: of one amount, to one receiver, at one moment are one payment on the chain each", async () => {
+    const merchant = await startMerchant();
+    const wish = { ...wanted(), amount: "0.25" };
+    const asked = await Promise.all([merchant.ask(wish), merchant.ask(wish)]);
+    expect(asked.map(({ status }) => status)).toEqual([201, 201]);
+    await merchant.settle();
+    await merchant.drive(2);
+    // On one blockhash they have the same bytes: one of them waits for the next.
+    expect(await merchant.signed()).toHaveLength(1);
+    await mineAndDrive(merchant, 5);
+    const all = await merchant.withdrawals();
+    expect(all.map(({ state }) => state)).toEqual(["confirmed", "confirmed"]);
+    const ids = all.map(({ tx_id }) => tx_id ?? "");
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(await order("find", id)).toMatchObject({ tx: { signature: id, err: null } });
+    expect(await order("accountAt", wish.destination, await order("head"))).toMatchObject({ lamports: SOL / 2n });
+    for (const id of ids) {
+      const found = await merchant.get<{ data: { id: string }[] }>(`/v1/withdrawals?tx_id=${id}`);
+      expect(found.data).toHaveLength(1);
+    }
+    const told = (await merchant.events()).map(({ data }) => data as { id: string; state: string });
+    const confirmed = told.flatMap(({ id, state }) => (state === "confirmed" ? [id] : []));
+    expect(confirmed.sort()).toEqual(all.map(({ id }) => id).sort());
+    expect(await merchant.funds("SOL")).toBe("0.5 0 0.5");
+    await checkBooks(merchant);
+  });
+
+  it("B100: to a token account, which is no owner, is refused with nothing signed, and all of it is released", async () => {
+    const merchant = await startMerchant();
+    const mint = await orderAt(control, { on: "tokens", call: "putMint", with: ["another"] });
+    const given = [mint, newReceiver(), 1n];
+    const destination = (await orderAt(control, { on: "tokens", call: "giveTokens", with: given })) as string;
+    await order("mine", 3);
+    const body = { network: ID, asset: "SOL", amount: "0.5", destination };
+    const estimate = (await (await merchant.call("POST", "/v1/withdrawals/estimate", { body })).json()) as object;
+    expect(estimate).toMatchObject({ warning: expect.stringContaining("is a token account, and no owner") });
+    const { id } = await merchant.withdraw(body);
+    expect([await merchant.steps(id), await merchant.signed()]).toEqual(["would_revert", []]);
+    expect(await merchant.funds("SOL")).toBe("1 0 0");
   });
 
   it("B99: is signed anew only when final blocks past its last one do not have it", async () => {

@@ -162,3 +162,18 @@ describe("a token", () => {
     expect([await merchant.state(id), usdtOf(destination)]).toEqual(["confirmed", 2_500_000n]);
   });
 });
+
+it.each([
+  ["the address that nobody has the key of", "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "does not pay to or watch"],
+  ["a number, as tokens of another kind have", "1002000", "TRC-10"],
+  ["a digit that is wrong", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u", "the checksum does not match"],
+])("a token is not listed by %s, and the answer says why", async (_what, contract, why) => {
+  const { id, keyId, key } = await ExpiringMerchant.signUp();
+  const merchant = new ExpiringMerchant(id, keyId, key);
+  const refused = await merchant.call("POST", "/v1/assets", { body: { network: "tron", contract } });
+  expect(await refused.json()).toMatchObject({
+    status: 422,
+    code: "invalid_address",
+    errors: [{ path: "contract", message: expect.stringContaining(why) }],
+  });
+});

@@ -91,7 +91,7 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "The body has fields that do not fit.",
   },
   invalid_address: {
-    when: "The text is not an address of the network, or its checksum does not match.",
+    when: "The text is not an address of the network, its checksum does not match, or nobody could use what is sent there.",
     remedy: "Copy the address again, or send it in lower case.",
     detail: "The address is refused: not an address of the evm family.",
   },

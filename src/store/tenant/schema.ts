@@ -324,6 +324,11 @@ export const withdrawals = sqliteTable(
     waitingFor: text("waiting_for"),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
+    /**
+     * Where transactions expire: when it had its turn in vain, in a round that did not get to all; null: never. Since
+     * then it waits behind those that had been asked for by then.
+     */
+    turnAt: integer("turn_at"),
   },
   (t) => [
     uniqueIndex("withdrawals_key").on(t.idempotencyKey, t.account),

@@ -1,6 +1,6 @@
 import m0000 from "./0000_initial.sql";
 import m0001 from "./0001_families.sql";
-import m0002 from "./0002_memos.sql";
+import m0002 from "./0002_memos_and_turns.sql";
 import journal from "./meta/_journal.json";
 
 export default {

@@ -1,2 +1,0 @@
-ALTER TABLE `deposits` ADD `memo` text;--> statement-breakpoint
-ALTER TABLE `transfers` ADD `memo` text;
