@@ -4,7 +4,7 @@
  *
  * - `node`: pure code, properties and the house's own rules, on plain Node;
  * - `simulation`: the product in worlds in which everything fails, in processes of its own;
- * - `workers`: inside workerd, with real D1 and real objects, storage apart for each file;
+ * - `workers`: inside workerd, with real D1 and real objects; files share a runtime, and nothing else (workers/setup.ts);
  * - `e2e`: the whole service as `npm start` runs it, after the others, with time to wait for blocks.
  *
  * `npm test` sets SLUICE_TEST_REPORT to get the counts as JSON beside the readable report.
@@ -17,8 +17,36 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const report = process.env.SLUICE_TEST_REPORT;
 
-/** Bundled once for the run: read module by module these cost about a second in each test file. */
-const LARGE_LIBRARIES = ["viem", "hono", "@hono/zod-openapi", "zod", "drizzle-orm", "drizzle-orm/durable-sqlite"];
+/** Bundled once for the run: read module by module these cost about a second in each runtime. */
+const LIBRARIES = [
+  "@hono/zod-openapi",
+  "@noble/curves/ed25519",
+  "@noble/curves/secp256k1",
+  "@noble/hashes/hmac",
+  "@noble/hashes/legacy",
+  "@noble/hashes/sha2",
+  "@noble/hashes/sha256",
+  "@noble/hashes/sha3",
+  "@noble/hashes/utils",
+  "@scure/base",
+  "@scure/bip32",
+  "@scure/btc-signer",
+  "@scure/btc-signer/utils",
+  "@solana-program/compute-budget",
+  "@solana-program/system",
+  "@solana-program/token",
+  "@solana/kit",
+  "drizzle-orm",
+  "drizzle-orm/durable-sqlite",
+  "drizzle-orm/durable-sqlite/migrator",
+  "drizzle-orm/sqlite-core",
+  "hono",
+  "hono/factory",
+  "hono/html",
+  "viem",
+  "viem/accounts",
+  "zod",
+];
 
 /** Files that take a minute by themselves though they are short: begun last, they would be waited for alone. */
 const LONG = /test\/(workers\/crash\/|e2e\/(start|crashes|bitcoin-|solana-|tron|withdrawal-crashes))/;
@@ -85,8 +113,9 @@ export default defineConfig({
           globalSetup: ["test/workers/solana-setup.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
+          isolate: false,
           maxWorkers: 3,
-          deps: { optimizer: { ssr: { enabled: true, include: LARGE_LIBRARIES } } },
+          deps: { optimizer: { ssr: { enabled: true, include: LIBRARIES } } },
           sequence: { groupOrder: 2 },
         },
       },
