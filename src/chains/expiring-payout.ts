@@ -85,6 +85,11 @@ export interface ExpiringNode {
   send(raw: string, txId: string): Promise<{ readonly meaning: SendMeaning; readonly text: string }>;
   /** @throws ChainFault */
   cost(intent: ExpiringIntent): Promise<ExpiringCost>;
+  /**
+   * Why nobody could be paid there, in words, where an address alone does not tell; null: nothing that is known.
+   * @throws ChainFault
+   */
+  destinationProblem?(intent: ExpiringIntent): Promise<string | null>;
   /** Base units, final: of the native coin, then of each contract; null for one that does not say. @throws ChainFault */
   balances(owner: string, contracts: readonly string[]): Promise<readonly (bigint | null)[]>;
 }

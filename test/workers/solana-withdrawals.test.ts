@@ -106,7 +106,7 @@ describe("SOL", () => {
     await checkBooks(merchant);
   });
 
-  it("B100: to a token account, which is no owner, is refused with nothing signed, and all of it is released", async () => {
+  it("B100: to a token account, which is no owner, is refused before anything is reserved", async () => {
     const merchant = await startMerchant();
     const mint = await orderAt(control, { on: "tokens", call: "putMint", with: ["another"] });
     const given = [mint, newReceiver(), 1n];
@@ -115,7 +115,27 @@ describe("SOL", () => {
     const body = { network: ID, asset: "SOL", amount: "0.5", destination };
     const estimate = (await (await merchant.call("POST", "/v1/withdrawals/estimate", { body })).json()) as object;
     expect(estimate).toMatchObject({ warning: expect.stringContaining("is a token account, and no owner") });
-    const { id } = await merchant.withdraw(body);
+    const refused = await merchant.ask(body);
+    expect(await refused.json()).toMatchObject({
+      status: 422,
+      code: "invalid_destination",
+      errors: [{ path: "destination", message: `${destination} is a token account, and no owner` }],
+    });
+    expect([await merchant.withdrawals(), await merchant.funds("SOL")]).toEqual([[], "1 0 0"]);
+  });
+
+  it("B100: to a token account while no node says what it is, fails with nothing signed, and all of it is released", async () => {
+    quiet("warn");
+    const merchant = await startMerchant();
+    const mint = await orderAt(control, { on: "tokens", call: "putMint", with: ["a third"] });
+    const given = [mint, newReceiver(), 1n];
+    const destination = (await orderAt(control, { on: "tokens", call: "giveTokens", with: given })) as string;
+    await order("mine", 3);
+    const down = vi.spyOn(globalThis, "fetch").mockRejectedValue(new TypeError("no way there"));
+    const { id } = await merchant.withdraw({ asset: "SOL", amount: "0.5", destination });
+    expect(await merchant.steps(id)).toBe("");
+    down.mockRestore();
+    await merchant.drive(2, 60_000);
     expect([await merchant.steps(id), await merchant.signed()]).toEqual(["would_revert", []]);
     expect(await merchant.funds("SOL")).toBe("1 0 0");
   });
@@ -204,13 +224,17 @@ describe("a token", () => {
     expect([await merchant.state(id), await unitsOf(request.destination)]).toEqual(["confirmed", 2_500_000n]);
   });
 
-  it("to a token account in its owner's place fails before anything is signed", async () => {
+  it("to a token account in its owner's place is refused before anything is reserved", async () => {
     const merchant = await startHolder();
     const owner = newReceiver();
     await onTokens("giveTokens", usd, owner, 0n);
     await order("mine", 3);
-    const { id } = await merchant.withdraw(wantedUsd("2.5", associatedAccount(owner, usd.program, usd.mint)));
-    expect(await merchant.steps(id)).toBe("would_revert");
-    expect([await merchant.signed(), await unitsOf(owner), await merchant.funds("USD")]).toEqual([[], 0n, "10 0 0"]);
+    const refused = await merchant.ask(wantedUsd("2.5", associatedAccount(owner, usd.program, usd.mint)));
+    expect(await refused.json()).toMatchObject({ status: 422, code: "invalid_destination" });
+    expect([await merchant.withdrawals(), await unitsOf(owner), await merchant.funds("USD")]).toEqual([
+      [],
+      0n,
+      "10 0 0",
+    ]);
   });
 });

@@ -29,7 +29,7 @@ import { LATEST_LANDING_BLOCKS, lookForAttempts } from "./look.ts";
 import { readAccounts, readMint, readTokenAccount } from "./mint.ts";
 import { shownChain } from "./node.ts";
 import { readPayment } from "./payment.ts";
-import { estimateCost, prepare, simulateOn } from "./prepare.ts";
+import { destinationRefusal, estimateCost, prepare, simulateOn } from "./prepare.ts";
 import { associatedAccount } from "./program-address.ts";
 import { deriveSolanaSigner } from "./signer.ts";
 import { Slots } from "./slots.ts";
@@ -65,6 +65,10 @@ export class SolanaPayoutNode implements ExpiringNode {
 
   cost(intent: ExpiringIntent): Promise<ExpiringCost> {
     return this.#asked(() => estimateCost(this.#rpc, intent));
+  }
+
+  destinationProblem(intent: ExpiringIntent): Promise<string | null> {
+    return this.#asked(() => destinationRefusal(this.#rpc, intent));
   }
 
   simulate(raw: string): ReturnType<ExpiringNode["simulate"]> {

@@ -83,6 +83,12 @@ export async function estimateCost(rpc: RpcClient, intent: ExpiringIntent): Prom
   return { nowUnits, mostUnits: intent.maxFeeUnits, parts, warning: problem === null ? null : problem.detail };
 }
 
+/** A program, a mint or a token account in the place of an owner. @throws ChainFault, MalformedAnswer */
+export async function destinationRefusal(rpc: RpcClient, intent: ExpiringIntent): Promise<string | null> {
+  const { accounts } = await readAccounts(rpc, [intent.destination], CONFIRMED);
+  return destinationProblem(intent, accounts[0] ?? null)?.detail ?? null;
+}
+
 interface Assessed {
   /** Why it cannot be paid now, the wallet's coins aside; null: nothing that is known. */
   readonly refusal: Refusal | null;

@@ -126,7 +126,7 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "12.5 USDC is available, 25.5 was asked for.",
   },
   invalid_destination: {
-    when: "The destination is no address, the zero address, the token's own contract or the hot wallet.",
+    when: "The destination is no address, the zero address, the token's own contract or the hot wallet; on Solana also a token account, a mint or a program.",
     remedy: "Ask your customer for another one.",
     detail: "The destination is refused: the zero address belongs to nobody.",
   },

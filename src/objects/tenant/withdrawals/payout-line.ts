@@ -78,6 +78,8 @@ export interface PayoutLine {
   round(c: TenantContext, tenantId: string, network: string, sender: string): WalletRound | null;
   /** What is wrong with an amount on this network; null: nothing. */
   problemOf(c: TenantContext, intent: WithdrawalIntent): string | null;
+  /** What the chain knows against a destination; null: nothing, or nobody can tell now. Left out: nothing that the address does not tell. */
+  destinationProblem?(c: TenantContext, tenantId: string, intent: WithdrawalIntent): Promise<string | null>;
   /** Null: nobody can tell. */
   costOf(c: TenantContext, tenantId: string, intent: WithdrawalIntent): Promise<Cost | null>;
 
