@@ -4,7 +4,7 @@
  *
  * - `node`: pure code, properties and the house's own rules, on plain Node;
  * - `simulation`: the product in worlds in which everything fails, in processes of its own;
- * - `workers`: inside workerd, with real D1 and real objects; files share a runtime, and nothing else (workers/setup.ts);
+ * - `workers`: inside workerd, with real D1 and real objects, storage apart for each file;
  * - `e2e`: the whole service as `npm start` runs it, after the others, with time to wait for blocks.
  *
  * `npm test` sets SLUICE_TEST_REPORT to get the counts as JSON beside the readable report.
@@ -113,7 +113,6 @@ export default defineConfig({
           globalSetup: ["test/workers/solana-setup.ts"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
-          isolate: false,
           maxWorkers: 3,
           deps: { optimizer: { ssr: { enabled: true, include: LIBRARIES } } },
           sequence: { groupOrder: 2 },

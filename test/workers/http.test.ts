@@ -13,7 +13,7 @@ import { serve } from "../../src/http/worker.ts";
 import { Tenant } from "../../src/index.ts";
 import { StoreFault } from "../../src/store/d1/deadline.ts";
 import { type Contract, contractOf } from "../support/contract.ts";
-import { migrate } from "./schema.ts";
+import { migrate } from "./setup.ts";
 
 const { DB, OPERATOR_TOKEN } = env as unknown as Env;
 const { default: worker } = exports as unknown as { default: Fetcher };

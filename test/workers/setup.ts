@@ -1,15 +1,11 @@
-/**
- * Before each test file: several files run one after the other in the same runtime, for starting one and sending it
- * every module costs seconds. Nothing of the file before is left to the next one: its objects and databases are gone,
- * what it spied on is itself again, and every module, of the product as of the tests, is evaluated anew.
- */
+/** Gives every test file a D1 with the project's own schema. After `reset()` call `migrate()` again. */
 
-import { reset } from "cloudflare:test";
-import { vi } from "vitest";
+import { applyD1Migrations, type D1Migration } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 
-vi.restoreAllMocks();
-vi.useRealTimers();
-vi.resetModules();
-await reset();
-const { migrate } = await import("./schema.ts");
+export async function migrate(): Promise<void> {
+  const { DB, TEST_MIGRATIONS } = env as unknown as { DB: D1Database; TEST_MIGRATIONS: D1Migration[] };
+  await applyD1Migrations(DB, TEST_MIGRATIONS);
+}
+
 await migrate();

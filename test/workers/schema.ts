@@ -1,9 +1,0 @@
-/** The project's own schema in D1. After `reset()` call `migrate()` again. */
-
-import { applyD1Migrations, type D1Migration } from "cloudflare:test";
-import { env } from "cloudflare:workers";
-
-export async function migrate(): Promise<void> {
-  const { DB, TEST_MIGRATIONS } = env as unknown as { DB: D1Database; TEST_MIGRATIONS: D1Migration[] };
-  await applyD1Migrations(DB, TEST_MIGRATIONS);
-}
