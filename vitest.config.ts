@@ -17,36 +17,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const report = process.env.SLUICE_TEST_REPORT;
 
-/** Bundled once for the run: read module by module these cost about a second in each runtime. */
-const LIBRARIES = [
-  "@hono/zod-openapi",
-  "@noble/curves/ed25519",
-  "@noble/curves/secp256k1",
-  "@noble/hashes/hmac",
-  "@noble/hashes/legacy",
-  "@noble/hashes/sha2",
-  "@noble/hashes/sha256",
-  "@noble/hashes/sha3",
-  "@noble/hashes/utils",
-  "@scure/base",
-  "@scure/bip32",
-  "@scure/btc-signer",
-  "@scure/btc-signer/utils",
-  "@solana-program/compute-budget",
-  "@solana-program/system",
-  "@solana-program/token",
-  "@solana/kit",
-  "drizzle-orm",
-  "drizzle-orm/durable-sqlite",
-  "drizzle-orm/durable-sqlite/migrator",
-  "drizzle-orm/sqlite-core",
-  "hono",
-  "hono/factory",
-  "hono/html",
-  "viem",
-  "viem/accounts",
-  "zod",
-];
+/** Bundled once for the run: read module by module these cost about a second in each test file. */
+const LARGE_LIBRARIES = ["viem", "hono", "@hono/zod-openapi", "zod", "drizzle-orm", "drizzle-orm/durable-sqlite"];
 
 /** Files that take a minute by themselves though they are short: begun last, they would be waited for alone. */
 const LONG = /test\/(workers\/crash\/|e2e\/(start|crashes|bitcoin-|solana-|tron|withdrawal-crashes))/;
@@ -114,7 +86,7 @@ export default defineConfig({
           testTimeout: 30_000,
           hookTimeout: 30_000,
           maxWorkers: 3,
-          deps: { optimizer: { ssr: { enabled: true, include: LIBRARIES } } },
+          deps: { optimizer: { ssr: { enabled: true, include: LARGE_LIBRARIES } } },
           sequence: { groupOrder: 2 },
         },
       },
