@@ -36,7 +36,7 @@ export function Shell({ onSignedOut, children }: { readonly onSignedOut: () => v
       >
         Skip to the page
       </button>
-      <div className="top">
+      <header className="top">
         <Brand />
         <div className="row">
           <LiveMark />
@@ -50,7 +50,7 @@ export function Shell({ onSignedOut, children }: { readonly onSignedOut: () => v
             </Dialog.Portal>
           </Dialog.Root>
         </div>
-      </div>
+      </header>
       <Side onSignedOut={onSignedOut} />
       <main className="main" id="main" tabIndex={-1}>
         {children}
@@ -65,7 +65,7 @@ function Side({ onSignedOut, onChosen }: { readonly onSignedOut: () => void; rea
   const leave = useMutation({ mutationFn: async () => await sluice.session.end(), onSuccess: onSignedOut });
   const pages = sandbox.data ? [...PAGES, ["/sandbox", "Sandbox"] as const] : PAGES;
   return (
-    <div className="side">
+    <aside className="side" aria-label="Navigation and session">
       <Brand />
       <nav aria-label="Pages">
         <ul className="nav">
@@ -92,7 +92,7 @@ function Side({ onSignedOut, onChosen }: { readonly onSignedOut: () => void; rea
           </Button>
         </div>
       </div>
-    </div>
+    </aside>
   );
 }
 
