@@ -42,7 +42,7 @@ export function AddressesPage() {
           ) : undefined
         }
       >
-        Where your customers pay to. The keys that spend from them are in your wallet, never here.
+        Where customers pay to. What spends from them stays in your wallet.
       </PageHead>
       <Tabs
         label="Addresses and keys"
@@ -141,7 +141,7 @@ function columnsOf(onShow: (id: string) => void): readonly Column<Address>[] {
     {
       name: "Details",
       cell: (row) => (
-        <Button small aria-label={`QR code and deposits of ${row.address}`} onClick={() => onShow(row.id)}>
+        <Button small aria-label={`QR code, deposits of ${row.address}`} onClick={() => onShow(row.id)}>
           QR code, deposits
         </Button>
       ),
