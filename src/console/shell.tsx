@@ -36,7 +36,7 @@ export function Shell({ onSignedOut, children }: { readonly onSignedOut: () => v
       >
         Skip to the page
       </button>
-      <div className="top">
+      <header className="top">
         <Brand />
         <div className="row">
           <LiveMark />
@@ -45,13 +45,17 @@ export function Shell({ onSignedOut, children }: { readonly onSignedOut: () => v
             <Dialog.Portal>
               <Dialog.Backdrop className="backdrop" style={{ zIndex: 10 }} />
               <Dialog.Popup className="drawer" style={{ zIndex: 11 }} aria-label="Menu">
-                <Side onSignedOut={onSignedOut} onChosen={() => setMenu(false)} />
+                <div className="side">
+                  <Side onSignedOut={onSignedOut} onChosen={() => setMenu(false)} />
+                </div>
               </Dialog.Popup>
             </Dialog.Portal>
           </Dialog.Root>
         </div>
-      </div>
-      <Side onSignedOut={onSignedOut} />
+      </header>
+      <header className="side">
+        <Side onSignedOut={onSignedOut} />
+      </header>
       <main className="main" id="main" tabIndex={-1}>
         {children}
       </main>
@@ -65,7 +69,7 @@ function Side({ onSignedOut, onChosen }: { readonly onSignedOut: () => void; rea
   const leave = useMutation({ mutationFn: async () => await sluice.session.end(), onSuccess: onSignedOut });
   const pages = sandbox.data ? [...PAGES, ["/sandbox", "Sandbox"] as const] : PAGES;
   return (
-    <div className="side">
+    <>
       <Brand />
       <nav aria-label="Pages">
         <ul className="nav">
@@ -92,7 +96,7 @@ function Side({ onSignedOut, onChosen }: { readonly onSignedOut: () => void; rea
           </Button>
         </div>
       </div>
-    </div>
+    </>
   );
 }
 
