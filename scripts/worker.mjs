@@ -93,11 +93,11 @@ function digestOf(migrations) {
 
 /**
  * @param {{ path: string, environment: Record<string, string> }} folder
- * @param {{ host: string, port: number, build: string, bindings: Record<string, string>, chain: import("./local-chain.mjs").RunningChain | null }} options
+ * @param {{ host: string, port: number, build: string, bindings: Record<string, string>, chain: import("./local-chain.mjs").RunningChain | null, sandbox: { url: string, token: string } | null }} options
  * @returns {{ url: string, untilHealthy: () => Promise<void>, ended: Promise<Error>, stop: () => Promise<void> }}
  *   `ended` resolves when it ends without having been stopped
  */
-export function startWorker(folder, { host, port, build, bindings, chain }) {
+export function startWorker(folder, { host, port, build, bindings, chain, sandbox }) {
   const child = spawn(toolNode(), [join(PROJECT, "scripts", "serve.mjs")], {
     cwd: PROJECT,
     env: wranglerEnvironment(folder),
@@ -126,7 +126,7 @@ export function startWorker(folder, { host, port, build, bindings, chain }) {
   child.on("message", (message) => {
     if (typeof message === "object" && "log" in message) show(oneLine(message.log));
   });
-  child.send({ host, port, build, persist: persistFolder(folder), bindings, chain });
+  child.send({ host, port, build, persist: persistFolder(folder), bindings, chain, sandbox });
 
   async function stop() {
     stopping = true;
@@ -147,8 +147,13 @@ export function startWorker(folder, { host, port, build, bindings, chain }) {
     for (const line of held) show(line);
   }
 
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = urlOf(host, port);
   return { url, untilHealthy, ended, stop };
+}
+
+/** Where the Worker is reached. */
+export function urlOf(host, port) {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** @throws Error with what came instead of a healthy answer */

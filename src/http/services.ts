@@ -20,11 +20,16 @@ export interface Services {
   readonly store: EdgeStore;
   /** Whether this client may sign up once more now; null where nothing limits. */
   readonly signUpLimit: ((clientAddress: string) => Promise<boolean>) | null;
+  /** Who answers the calls under /sandbox; null: there are none. */
+  readonly sandbox: Sandbox | null;
   /** Unix milliseconds. */
   now(): number;
   /** Fresh random bytes. */
   random(bytes: number): Uint8Array;
 }
+
+/** The local sandbox, by whatever way it is reached. */
+export type Sandbox = (request: Request) => Promise<Response>;
 
 /** What the edge itself writes and reads in D1. Every call may be repeated. */
 export interface EdgeStore {

@@ -8,7 +8,7 @@ import { base32 } from "../../src/core/ids.ts";
 import type { NetworkSettings } from "../../src/core/network.ts";
 import { mintSessionToken } from "../../src/core/session-token.ts";
 import { createApp } from "../../src/http/app.ts";
-import type { Services, SignUpClaim } from "../../src/http/services.ts";
+import type { Sandbox, Services, SignUpClaim } from "../../src/http/services.ts";
 import type { Answer, RateState, ScannerApi, TenantApi } from "../../src/objects/api.ts";
 
 export const PEPPER = "a pepper that is long enough for tests";
@@ -54,6 +54,7 @@ export interface Options {
   readonly store?: Fakes;
   readonly networks?: readonly NetworkSettings[];
   readonly signUpLimit?: (address: string) => Promise<boolean>;
+  readonly sandbox?: Sandbox;
   readonly now?: number;
 }
 
@@ -86,6 +87,7 @@ export function fakeApp(options: Options = {}) {
       calls,
     ),
     signUpLimit: options.signUpLimit ?? null,
+    sandbox: options.sandbox ?? null,
     now: () => options.now ?? Date.parse("2026-06-01T00:00:00.000Z"),
     random: neverTwice,
   };

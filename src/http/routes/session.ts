@@ -4,14 +4,14 @@
  */
 
 import { createRoute } from "@hono/zod-openapi";
-import { mintSessionToken } from "../../core/session-token.ts";
 import { NoFields } from "../../schema/fields.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { Session } from "../../schema/session.ts";
 import { send } from "../answers.ts";
 import { json, keyOnlyAction, needs, ofSession, optionalBody, problems } from "../calls.ts";
 import type { App } from "../services.ts";
-import { clearSessionCookie, setSessionCookie } from "../session-cookie.ts";
+import { clearSessionCookie } from "../session-cookie.ts";
+import { openSession } from "../sign-in.ts";
 
 const SETS_COOKIE = { headers: { "Set-Cookie": { $ref: "#/components/headers/Set-Cookie" as const } } };
 
@@ -66,16 +66,7 @@ const endSession = createRoute({
 });
 
 export function sessionRoutes(app: App): void {
-  app.openapi(createSession, async (c) => {
-    const { services, caller, tenant } = c.var;
-    const { secret, hash } = mintSessionToken(caller.tenantId, services.random(20), services.settings.keyPepper);
-    const answer = await tenant.createSession(caller, hash);
-    if (answer.ok) {
-      const leftMs = Date.parse(answer.value.expires_at) - services.now();
-      setSessionCookie(c, secret, Math.max(0, Math.ceil(leftMs / 1_000)));
-    }
-    return send(c, answer, 201);
-  });
+  app.openapi(createSession, async (c) => send(c, await openSession(c, c.var.caller), 201));
 
   app.openapi(getSession, async (c) => send(c, await c.var.tenant.getSession(c.var.caller), 200));
 
