@@ -221,6 +221,19 @@ describe("bytes that nobody's library writes", () => {
     expect([inner.number(1), inner.number(2)]).toEqual([1n, 2n]);
   });
 
+  it("hold a contract whose value comes twice: the last one counts, and nothing of the first is left in it", () => {
+    const rich = { kind: "trigger", owner: "41aa", contract: "41bb", data: "00", tokenId: 0n } as const;
+    const valueWith = (callValueUnits: bigint) => {
+      const raw = encodeRawData({ ...transfer, contract: { ...rich, callValueUnits, callTokenUnits: 0n } });
+      const contract = new ProtobufMessage(ProtobufMessage.ofHex(raw, "m").message(11), "contract");
+      return new ProtobufMessage(contract.message(2), "parameter").hex(2);
+    };
+    const parameter = new ProtobufWriter().always(2, valueWith(9_000_000n)).always(2, valueWith(0n)).hex();
+    const contract = new ProtobufWriter().number(1, 31).always(2, parameter).hex();
+    const decoded = decodeRawData(new ProtobufWriter().always(11, contract).hex());
+    expect(decoded?.contract).toMatchObject({ kind: "trigger", callValueUnits: 0n });
+  });
+
   it("are skipped where they are not known: another type, a fixed number, a group in a group", () => {
     // Field 200 as a varint, as eight and as four bytes; a group 5 with a group 6 and a number in it.
     const unknown = "c00c01" + "c10c0102030405060708" + "c50c01020304" + "2b33080134" + "2c";

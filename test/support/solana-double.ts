@@ -15,7 +15,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { base64 } from "@scure/base";
+import { base58, base64 } from "@scure/base";
 import type { Fault, Json } from "./model-chain.ts";
 import type { ChainAccount, ChainBlock, ChainTx, SolanaChain } from "./solana-chain.ts";
 import type { HttpFault } from "./wallet-chain.ts";
@@ -174,14 +174,18 @@ export class SolanaNodeDouble {
     return this.chain.at(Math.max(0, top));
   }
 
-  #final(): readonly ChainBlock[] {
-    const top = this.#top(HISTORY).height;
+  /** Blocks of this commitment; `processed` is not one that blocks are given for. */
+  #history(config: { readonly commitment?: string } = {}): readonly ChainBlock[] {
+    if (config.commitment === "processed")
+      throw new RpcError(-32602, "Method does not support commitment below `confirmed`");
+    const top = this.#top(config).height;
     return this.#blocks.filter(({ height }) => height <= top);
   }
 
   /** What it would honestly say. @throws RpcError */
   honest(method: string, params: readonly unknown[]): unknown {
     const [first, second] = params;
+    const third = params[2] as { commitment?: string } | undefined;
     const config = (typeof second === "object" ? second : first) as Json & { commitment?: string };
     switch (method) {
       case "getGenesisHash":
@@ -195,9 +199,11 @@ export class SolanaNodeDouble {
       case "getBlockHeight":
         return this.#top(first as Json).height;
       case "getBlocks":
-        return this.#final().flatMap(({ slot }) => (slot >= Number(first) && slot <= Number(second) ? slot : []));
+        return this.#history(third).flatMap(({ slot }) =>
+          slot >= Number(first) && slot <= Number(second) ? slot : [],
+        );
       case "getBlocksWithLimit": {
-        const from = this.#final().filter(({ slot }) => slot >= Number(first));
+        const from = this.#history(third).filter(({ slot }) => slot >= Number(first));
         return from.slice(0, Number(second)).map(({ slot }) => slot);
       }
       case "getBlock":
@@ -246,11 +252,12 @@ export class SolanaNodeDouble {
     return { context: { slot: this.#top(config).slot, apiVersion: "4.2.2" }, value };
   }
 
-  #block(slot: number, { transactionDetails = "full", maxSupportedTransactionVersion }: Json): Json {
+  #block(slot: number, config: Json & { readonly commitment?: string }): Json {
+    const { transactionDetails = "full", maxSupportedTransactionVersion } = config;
     const refused = this.#refused.get(slot);
     if (refused !== undefined) throw refused;
-    if (slot > this.#top(HISTORY).slot) throw new RpcError(-32004, `Block not available for slot ${slot}`);
-    const block = this.#final().find((candidate) => candidate.slot === slot);
+    if (slot > this.#top(config).slot) throw new RpcError(-32004, `Block not available for slot ${slot}`);
+    const block = this.#history(config).find((candidate) => candidate.slot === slot);
     if (block === undefined) {
       throw new RpcError(-32007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`);
     }
@@ -262,7 +269,9 @@ export class SolanaNodeDouble {
       previousBlockhash: block.parentHash,
     };
     if (transactionDetails === "none") return head;
-    return { ...head, transactions: block.txs.map((tx) => shown(tx, maxSupportedTransactionVersion)) };
+    const transactions = block.txs.map((tx) => shown(tx, maxSupportedTransactionVersion));
+    if (transactionDetails !== "accounts") return { ...head, transactions };
+    return { ...head, transactions: block.txs.map((tx, i) => ({ ...transactions[i], ...accountsOf(tx) })) };
   }
 
   #account(who: string, config: { readonly commitment?: string }): Json | null {
@@ -333,6 +342,16 @@ function shown(tx: ChainTx, most: unknown): Json {
       computeUnitsConsumed: Number(tx.units),
     },
   };
+}
+
+/** As `transactionDetails: "accounts"` shows it, but for what is not looked at here. */
+function accountsOf(tx: ChainTx): Json {
+  const { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances } = shown(tx, 1)
+    .meta as Json;
+  const keys = [...tx.wire.keys.map((key) => base58.encode(key)), ...tx.loaded.writable, ...tx.loaded.readonly];
+  const accountKeys = keys.map((pubkey) => ({ pubkey, signer: false, source: "transaction", writable: true }));
+  const meta = { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances };
+  return { transaction: { signatures: [tx.signature], accountKeys }, meta };
 }
 
 function accountJson({ lamports, owner, data, executable }: ChainAccount): Json {

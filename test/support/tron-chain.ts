@@ -22,6 +22,18 @@ const FREE_BYTES = 600;
 /** What a result may add to a transaction's size. */
 const RESULT_BYTES = 64;
 const NOTHING = "0".repeat(64);
+/** The main chain's first block, whose header has the id that the chain is named by. */
+const MAIN_GENESIS = {
+  height: 0,
+  id: "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
+  parentId: "e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f",
+  root: "8ef446bf3f395af929c218014f6101ec86576c5f61b2ae3236bf3a2ab5e2fecd",
+  witness: Buffer.from(
+    "A new system must allow existing systems to be linked together without requiring any central control or coordination",
+  ).toString("hex"),
+  timeMs: 0,
+  txs: [],
+} as const;
 
 /** Names and values as `getchainparameters` gives them on the main chain. */
 export const PARAMETERS: Readonly<Record<string, number>> = {
@@ -32,6 +44,7 @@ export const PARAMETERS: Readonly<Record<string, number>> = {
   getEnergyFee: 100,
   getMaxFeeLimit: 15_000_000_000,
   getMemoFee: 1_000_000,
+  getForbidTransferToContract: 1,
 };
 
 export interface TronLogJson {
@@ -145,6 +158,8 @@ export class TronChain {
   #blocks: MadeBlock[];
   #pool: SignedTx[] = [];
   #salt = 0;
+  /** The time of the first block is counted from here. */
+  #beginMs = GENESIS_MS;
 
   constructor(salt = "") {
     const accounts = new Map([[this.faucet.hex, newAccount(10n ** 16n)]]);
@@ -154,6 +169,14 @@ export class TronChain {
   static grown(blocks: number): TronChain {
     const chain = new TronChain();
     chain.mine(blocks);
+    return chain;
+  }
+
+  /** A chain that begins as the main chain does, and goes on from a time of its own. */
+  static main(beginMs: number): TronChain {
+    const chain = new TronChain();
+    chain.#beginMs = beginMs;
+    chain.#blocks = [{ ...MAIN_GENESIS, accounts: chain.head.accounts }];
     return chain;
   }
 
@@ -192,6 +215,7 @@ export class TronChain {
   fork(without: number): TronChain {
     const other = new TronChain();
     other.unsolid = this.unsolid;
+    other.#beginMs = this.#beginMs;
     other.#salt = this.#salt + 1_000;
     other.#blocks = this.#blocks.slice(0, this.#blocks.length - without);
     return other;
@@ -251,10 +275,15 @@ export class TronChain {
     return tx;
   }
 
-  /** As a node takes what it is sent. @throws Refusal */
+  /** As a node takes what it is sent; what another node has passed on waits already. @throws Refusal */
   push(tx: SignedTx): void {
     this.check(tx, this.head.accounts);
-    this.#pool.push(tx);
+    if (!this.#pool.some(({ txId }) => txId === tx.txId)) this.#pool.push(tx);
+  }
+
+  /** Nothing waits any more. */
+  forget(): void {
+    this.#pool = [];
   }
 
   /**
@@ -275,7 +304,7 @@ export class TronChain {
           if (!(error instanceof Refusal)) throw error;
         }
       }
-      const timeMs = parent.timeMs + BLOCK_MS * (1 + (i === 0 ? missed : 0));
+      const timeMs = (parent.height === 0 ? this.#beginMs : parent.timeMs) + BLOCK_MS * (1 + (i === 0 ? missed : 0));
       const witness = idOf(parent.height, `witness ${this.#salt++}`).slice(-40);
       this.#blocks.push(madeBlock({ height: parent.height + 1, parentId: parent.id, timeMs, txs, accounts, witness }));
     }
@@ -284,29 +313,28 @@ export class TronChain {
   /** The same, and the virtual machine runs what calls contracts. */
   async mineWith(vm: Vm, count = 1): Promise<void> {
     const executions = new Map<string, Execution>();
-    for (const { txId, data } of this.#pool) {
-      const { contract } = data;
-      if (contract.kind !== "trigger") continue;
-      const call = {
-        from: contract.owner.slice(2),
-        to: contract.contract.slice(2),
-        value: contract.callValueUnits,
-        data: contract.data,
-      };
-      const wanted = await vm.call(call);
-      // Out of energy in the middle of it, nothing of it has happened.
-      const most = Number(data.feeLimitUnits) / (this.parameters.getEnergyFee ?? 0);
-      const runsOut = wanted.outcome === "SUCCESS" && wanted.energy > most;
-      executions.set(
-        txId,
-        runsOut
-          ? { outcome: "OUT_OF_ENERGY", energy: most, returned: "", logs: [] }
-          : wanted.outcome === "SUCCESS"
-            ? await vm.execute(call)
-            : wanted,
-      );
+    const seen = new Set<string>();
+    // What comes while a contract runs is in the block too.
+    for (let tx = this.#pool[0]; tx !== undefined; tx = this.#pool.find(({ txId }) => !seen.has(txId))) {
+      seen.add(tx.txId);
+      // No block holds it, so nothing of it may happen.
+      if (tx.data.expiration <= this.head.timeMs || this.find(tx.txId) !== null) continue;
+      const execution = await this.#execute(vm, tx.data);
+      if (execution !== null) executions.set(tx.txId, execution);
     }
     this.mine(count, executions);
+  }
+
+  async #execute(vm: Vm, { contract, feeLimitUnits }: RawData): Promise<Execution | null> {
+    if (contract.kind !== "trigger") return null;
+    const { data, callValueUnits: value } = contract;
+    const call = { from: contract.owner.slice(2), to: contract.contract.slice(2), value, data };
+    const wanted = await vm.call(call);
+    // Out of energy in the middle of it, nothing of it has happened.
+    const most = Number(feeLimitUnits) / (this.parameters.getEnergyFee ?? 0);
+    if (wanted.outcome !== "SUCCESS") return wanted;
+    if (wanted.energy > most) return { outcome: "OUT_OF_ENERGY", energy: most, returned: "", logs: [] };
+    return vm.execute(call);
   }
 
   /** Takes blocks off and mines one more than these in their place; their transactions are gone, but for those kept. */

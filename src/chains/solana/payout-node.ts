@@ -25,17 +25,19 @@ import type { ProviderSettings } from "../rpc/http-exchange.ts";
 import { chunked } from "../rpc/parallel.ts";
 import type { RpcFailure } from "../rpc/rpc-failure.ts";
 import { FINALIZED, guarded } from "./answers.ts";
-import { lookForAttempts } from "./look.ts";
+import { LATEST_LANDING_BLOCKS, lookForAttempts } from "./look.ts";
 import { readAccounts, readMint, readTokenAccount } from "./mint.ts";
 import { shownChain } from "./node.ts";
 import { readPayment } from "./payment.ts";
-import { estimateCost, prepare, simulateOn } from "./prepare.ts";
+import { destinationRefusal, estimateCost, prepare, simulateOn } from "./prepare.ts";
 import { associatedAccount } from "./program-address.ts";
 import { deriveSolanaSigner } from "./signer.ts";
 import { Slots } from "./slots.ts";
 
 export type PayoutNetwork = Pick<SolanaNetwork, "id" | "caip2" | "genesis">;
 
+/** A blockhash is good for 150 blocks. Finality may stand still for three minutes more. */
+const LONGEST_LIFE_BLOCKS = 600;
 /** `getMultipleAccounts` takes 100: a mint, and the owner's account of it under either program. */
 const CONTRACTS_PER_CALL = 33;
 
@@ -63,6 +65,10 @@ export class SolanaPayoutNode implements ExpiringNode {
 
   cost(intent: ExpiringIntent): Promise<ExpiringCost> {
     return this.#asked(() => estimateCost(this.#rpc, intent));
+  }
+
+  destinationProblem(intent: ExpiringIntent): Promise<string | null> {
+    return this.#asked(() => destinationRefusal(this.#rpc, intent));
   }
 
   simulate(raw: string): ReturnType<ExpiringNode["simulate"]> {
@@ -130,7 +136,9 @@ export function createSolanaChain({ settings, urls, fetch, timeoutMs }: ChainNod
   if (settings.family !== "solana") throw new Error(`${settings.id} is no network of Solana`);
   return {
     nodes: urls.map((url) => new SolanaPayoutNode({ url, fetch, timeoutMs }, settings)),
+    longestLife: LONGEST_LIFE_BLOCKS,
     signer: (seedHex, tenantId) => deriveSolanaSigner(seedHex, tenantId, settings.id),
+    landsUntil: (finalHeight) => finalHeight + LATEST_LANDING_BLOCKS,
     read: readPayment,
   };
 }

@@ -23,7 +23,7 @@ import { callConstant } from "./constant-call.ts";
 import { deriveTronSigner } from "./derived-signer.ts";
 import { look } from "./look.ts";
 import { chainOf } from "./node.ts";
-import { type MakingAccess, makePayment, prepare } from "./prepare.ts";
+import { longestLife, type MakingAccess, makePayment, prepare } from "./prepare.ts";
 import { readAccount } from "./resources.ts";
 import { readSendAnswer } from "./send-answer.ts";
 import { contractIn, readSigned } from "./signed-transaction.ts";
@@ -37,6 +37,7 @@ const BALANCES_AT_ONCE = 4;
 export function tronPayouts(providers: readonly ProviderSettings[], network: PayingNetwork): ExpiringChain {
   return {
     nodes: providers.map((provider) => new TronPayoutNode(provider, network)),
+    longestLife: longestLife(network),
     signer: (seedHex, tenantId) => deriveTronSigner(seedHex, tenantId, network),
     read: readSigned,
   };
@@ -99,7 +100,12 @@ export class TronPayoutNode implements ExpiringNode {
   cost(intent: ExpiringIntent): Promise<ExpiringCost> {
     return this.#guarded(async () => {
       const { fees, problem } = await makePayment(this.#making, intent);
-      return { nowUnits: fees.nowUnits, mostUnits: fees.mostUnits, warning: problem?.detail ?? null };
+      return {
+        nowUnits: fees.nowUnits,
+        mostUnits: fees.mostUnits,
+        parts: fees.parts,
+        warning: problem?.detail ?? null,
+      };
     });
   }
 

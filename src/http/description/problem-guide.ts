@@ -95,7 +95,7 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "The body has fields that do not fit.",
   },
   invalid_address: {
-    when: "The text is not an address of the network, or its checksum does not match.",
+    when: "The text is not an address of the network, its checksum does not match, or nobody could use what is sent there.",
     remedy: "Copy the address again, or send it in lower case.",
     detail: "The address is refused: not an address of the evm family.",
   },
@@ -130,7 +130,7 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "12.5 USDC is available, 25.5 was asked for.",
   },
   invalid_destination: {
-    when: "The destination is no address, the zero address, the token's own contract or the hot wallet.",
+    when: "The destination is no address, the zero address, the token's own contract or the hot wallet; on Solana also a token account, a mint or a program.",
     remedy: "Ask your customer for another one.",
     detail: "The destination is refused: the zero address belongs to nobody.",
   },

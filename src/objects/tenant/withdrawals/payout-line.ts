@@ -5,6 +5,7 @@
  * one can be carried out at most, and its amount is released only when something final shows that none can be any more.
  */
 
+import type { FeePart } from "../../../core/fee-kind.ts";
 import type { NetworkSettings } from "../../../core/network.ts";
 import type { Outcome } from "../../../core/refusal.ts";
 import type { WalletView, WithdrawalAttemptView } from "../../../core/views.ts";
@@ -40,6 +41,8 @@ export interface OpenPayment {
 export interface Cost {
   readonly now: bigint;
   readonly most: bigint;
+  /** What `now` is made of, where fees are of several kinds. */
+  readonly parts?: readonly FeePart[];
   readonly warning: string | null;
 }
 
@@ -75,6 +78,8 @@ export interface PayoutLine {
   round(c: TenantContext, tenantId: string, network: string, sender: string): WalletRound | null;
   /** What is wrong with an amount on this network; null: nothing. */
   problemOf(c: TenantContext, intent: WithdrawalIntent): string | null;
+  /** What the chain knows against a destination; null: nothing, or nobody can tell now. Left out: nothing that the address does not tell. */
+  destinationProblem?(c: TenantContext, tenantId: string, intent: WithdrawalIntent): Promise<string | null>;
   /** Null: nobody can tell. */
   costOf(c: TenantContext, tenantId: string, intent: WithdrawalIntent): Promise<Cost | null>;
 

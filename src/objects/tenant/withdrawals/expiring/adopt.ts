@@ -5,6 +5,7 @@
 
 import type { HeldAttempt } from "../../../../store/d1/live-attempts.ts";
 import {
+  changeExpiringAttempt,
   changeExpiringPayment,
   expiringAttemptsOf,
   expiringPaymentOf,
@@ -16,7 +17,7 @@ import { changeWithdrawal, withdrawalById } from "../../../../store/tenant/withd
 import type { WithdrawalCommit } from "../commit.ts";
 import { capOf, type ExpiringPayer } from "./payer.ts";
 
-/** In the caller's commit. @returns whether there was anything new */
+/** In the caller's commit. @returns whether there was anything that was not signed here */
 export function adopt(
   payer: ExpiringPayer,
   commit: WithdrawalCommit,
@@ -24,7 +25,12 @@ export function adopt(
   held: readonly HeldAttempt[],
 ): boolean {
   const { c, network } = payer;
-  const known = new Set(expiringAttemptsOf(c.db, id).map(({ txId }) => txId));
+  const own = expiringAttemptsOf(c.db, id);
+  const known = new Set(own.map(({ txId }) => txId));
+  // Claimed by us, by a call whose answer was lost. As long as it were not known, no other claim would be made.
+  for (const attempt of own)
+    if (attempt.claimed === 0 && held.some(({ txId }) => txId === attempt.txId))
+      changeExpiringAttempt(c.db, attempt, { claimed: 1 });
   const isClosed = expiringPaymentOf(c.db, id)?.givenUp === 1;
   const found = held.filter(({ txId }) => (txId === null ? !isClosed : !known.has(txId)));
   const [first] = found;

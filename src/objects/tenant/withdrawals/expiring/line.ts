@@ -17,7 +17,7 @@ import type { TenantContext } from "../../context.ts";
 import type { PayoutLine } from "../payout-line.ts";
 import { logProvider } from "../wallet.ts";
 import { comparePayments } from "./compare.ts";
-import { costOf } from "./cost.ts";
+import { costOf, destinationProblem } from "./cost.ts";
 import { payerOf } from "./payer.ts";
 import { driveWallet, nextLook } from "./round.ts";
 import { MAX_ATTEMPTS } from "./sign.ts";
@@ -41,6 +41,11 @@ export const expiringLine: PayoutLine = {
   },
 
   problemOf: () => null,
+
+  async destinationProblem(c, tenantId, intent) {
+    const payer = payerOf(c, tenantId, intent.network);
+    return payer === null ? null : destinationProblem(payer, intent);
+  },
 
   async costOf(c, tenantId, intent) {
     const payer = payerOf(c, tenantId, intent.network);
