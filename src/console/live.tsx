@@ -21,6 +21,8 @@ const CHANGES: Record<string, readonly Noun[]> = {
 };
 /** Of the latest events the page keeps so many. */
 const KEPT = 100;
+/** Events come in bursts. What is shown is asked for again once for all that come within this time. */
+const REFRESH_AFTER_MS = 250;
 /** Deliveries follow an event a moment later. */
 const DELIVERIES_AFTER_MS = 1_500;
 
@@ -39,6 +41,8 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
 
   useEffect(() => {
     const ends = new AbortController();
+    const changed = new Set<Noun>();
+    let isDue = false;
     void follow(ends.signal);
     return () => ends.abort();
 
@@ -61,9 +65,19 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     }
 
     function refresh(event: SluiceEvent): void {
-      const nouns = CHANGES[event.type.split(".")[0] ?? ""] ?? [];
+      for (const noun of CHANGES[event.type.split(".")[0] ?? ""] ?? []) changed.add(noun);
+      if (isDue) return;
+      isDue = true;
+      setTimeout(() => {
+        isDue = false;
+        invalidate(changed);
+        changed.clear();
+      }, REFRESH_AFTER_MS);
+      setTimeout(() => invalidate(["deliveries"]), DELIVERIES_AFTER_MS);
+    }
+
+    function invalidate(nouns: Iterable<Noun>): void {
       for (const noun of nouns) void queries.invalidateQueries({ queryKey: [noun] });
-      setTimeout(() => void queries.invalidateQueries({ queryKey: ["deliveries"] }), DELIVERIES_AFTER_MS);
     }
   }, [queries]);
 
