@@ -1,0 +1,196 @@
+/**
+ * Asking for a withdrawal. A form that is opened has one idempotency key for as long as it lives: whatever is clicked
+ * twice, or sent again because an answer was lost, is one withdrawal. A form whose answer was lost is kept, as it was
+ * sent, until it is known what became of it.
+ */
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { useNavigate } from "react-router";
+import { SluiceError } from "../../../sdk/errors.ts";
+import type { NewWithdrawal, Withdrawal } from "../../../sdk/types.ts";
+import { sluice } from "../../client.ts";
+import { ErrorNotice, Notice } from "../../design/answers.tsx";
+import { Button } from "../../design/button.tsx";
+import { Dialog } from "../../design/dialog.tsx";
+import { Facts } from "../../design/layout.tsx";
+import { Amount } from "../../design/text.tsx";
+import { useToast } from "../../design/toasts.tsx";
+import { useMay } from "../../session.ts";
+import { OrderForm } from "./order-form.tsx";
+
+interface Order {
+  readonly key: string;
+  /** What was sent and not answered; null: nothing is open. */
+  readonly lost: NewWithdrawal | null;
+}
+
+export function NewWithdrawalButton() {
+  const may = useMay("withdrawals:write");
+  const [order, setOrder] = useState<Order | null>(null);
+  const [open, setOpen] = useState(false);
+  if (!may) return <span className="small quiet">This session's key may not pay out.</span>;
+  const close = () => {
+    setOpen(false);
+    if (order?.lost === null) setOrder(null);
+  };
+  const isLost = order !== null && order.lost !== null;
+  return (
+    <>
+      <Button
+        look="main"
+        onClick={() => {
+          setOrder((now) => now ?? { key: crypto.randomUUID(), lost: null });
+          setOpen(true);
+        }}
+      >
+        {isLost ? "Go on with the unanswered withdrawal" : "New withdrawal"}
+      </Button>
+      <Dialog title="New withdrawal" open={open} onClose={close}>
+        {order === null ? null : (
+          <OrderDialog
+            key={order.key}
+            order={order}
+            onLost={(lost) => setOrder({ ...order, lost })}
+            onClose={close}
+            onDone={() => {
+              setOpen(false);
+              setOrder(null);
+            }}
+          />
+        )}
+      </Dialog>
+    </>
+  );
+}
+
+function OrderDialog({
+  order: { key, lost },
+  onLost,
+  onClose,
+  onDone,
+}: {
+  readonly order: Order;
+  readonly onLost: (body: NewWithdrawal | null) => void;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const toast = useToast();
+  const found = (withdrawal: Withdrawal) => {
+    void queries.invalidateQueries({ queryKey: ["withdrawals"] });
+    void queries.invalidateQueries({ queryKey: ["balances"] });
+    onDone();
+    void navigate(`/withdrawals/${withdrawal.id}`);
+  };
+  const underWay = useRef(false);
+  const create = useMutation({
+    mutationFn: async (body: NewWithdrawal) => await sluice.withdrawals.create(body, { idempotencyKey: key }),
+    onSuccess: (withdrawal) => {
+      toast("The withdrawal is written down.");
+      found(withdrawal);
+    },
+    onError: (error, body) => onLost(error instanceof SluiceError && error.outcomeUnknown ? body : null),
+    onSettled: () => {
+      underWay.current = false;
+    },
+  });
+  const send = (body: NewWithdrawal) => {
+    if (underWay.current) return;
+    underWay.current = true;
+    create.mutate(body);
+  };
+  if (lost === null) {
+    return (
+      <OrderForm
+        // A refusal of what was sent again leaves the fields as they were.
+        initial={create.variables ?? null}
+        onSend={send}
+        onEdit={create.reset}
+        onClose={onClose}
+        busy={create.isPending}
+        error={create.isPending ? null : create.error}
+      />
+    );
+  }
+  return (
+    <Unanswered
+      orderKey={key}
+      body={lost}
+      busy={create.isPending}
+      error={create.error}
+      onSend={() => send(lost)}
+      onFound={found}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Whether it was accepted is not known: the same can be sent again, and nothing else. */
+function Unanswered({
+  orderKey,
+  body,
+  busy,
+  error,
+  onSend,
+  onFound,
+  onClose,
+}: {
+  readonly orderKey: string;
+  readonly body: NewWithdrawal;
+  readonly busy: boolean;
+  readonly error: unknown;
+  readonly onSend: () => void;
+  readonly onFound: (withdrawal: Withdrawal) => void;
+  readonly onClose: () => void;
+}) {
+  const look = useMutation({
+    mutationFn: async () => await sluice.withdrawals.list({ idempotency_key: orderKey }).toArray(1),
+    onSuccess: ([withdrawal]) => {
+      if (withdrawal !== undefined) onFound(withdrawal);
+    },
+  });
+  return (
+    <div className="stack">
+      <Notice tone="warn" title="No answer came: it may have been accepted">
+        <span>Send the same again. It has the same key, so it is paid once, however often it is sent.</span>
+      </Notice>
+      <Facts
+        of={[
+          ["Amount", <Amount key="amount" amount={body.amount} asset={body.asset} />],
+          ["Network", body.network],
+          [
+            "Destination",
+            <span key="to" className="mono">
+              {body.destination}
+            </span>,
+          ],
+          ["Account", body.account ?? "default"],
+          [
+            "Key",
+            <span key="key" className="mono">
+              {orderKey}
+            </span>,
+          ],
+        ]}
+      />
+      {busy || error === null ? null : <ErrorNotice error={error} />}
+      {look.isError ? <ErrorNotice error={look.error} /> : null}
+      {look.isSuccess ? (
+        <Notice tone="info" title="Nothing has this key so far">
+          <span>What was sent may still arrive. Sending it again settles it.</span>
+        </Notice>
+      ) : null}
+      <div className="dialog-actions">
+        <Button onClick={onClose}>Close</Button>
+        <Button busy={look.isPending} onClick={() => look.mutate()}>
+          Look for it
+        </Button>
+        <Button look="main" busy={busy} onClick={onSend}>
+          Send it again
+        </Button>
+      </div>
+    </div>
+  );
+}
