@@ -4,6 +4,13 @@
  */
 
 import { useQuery } from "@tanstack/react-query";
+import {
+  AuthenticationError,
+  ConnectionError,
+  type ErrorFacts,
+  type FieldProblem,
+  SluiceError,
+} from "../sdk/errors.ts";
 
 export interface SandboxState {
   readonly chain: { readonly network: string; readonly height: number };
@@ -24,7 +31,8 @@ export interface ReceivedDelivery {
   readonly verified: boolean;
   readonly problem: string | null;
   readonly duplicate: boolean;
-  readonly answered: number;
+  /** null: the service had stopped waiting. */
+  readonly answered: number | null;
   readonly body: string;
 }
 
@@ -37,14 +45,34 @@ export function useSandbox() {
   });
 }
 
-/** @returns null when there is no sandbox, or it has no body to give */
+/**
+ * @returns null when there is no sandbox, or it has no body to give
+ * @throws SluiceError as the SDK would: the sandbox refuses in the API's own form
+ */
 export async function askSandbox<T>(method: "GET" | "POST", path: string, body?: object): Promise<T | null> {
   const answer = await fetch(`/sandbox${path}`, {
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+  }).catch((cause: unknown) => {
+    throw new ConnectionError("The service cannot be reached.", { code: "connection_failed", cause });
   });
   if (answer.status === 404 || answer.status === 204) return null;
-  const read = (await answer.json()) as T & { detail?: string };
-  if (!answer.ok) throw new Error(read.detail ?? `The sandbox answered ${answer.status}.`);
-  return read;
+  const read: unknown = await answer.json().catch(() => null);
+  if (answer.ok) return read as T;
+  const problem = (read ?? {}) as Problem;
+  const facts: ErrorFacts = {
+    code: problem.code ?? "unexpected_answer",
+    status: answer.status,
+    requestId: problem.request_id ?? null,
+    errors: problem.errors ?? [],
+  };
+  const message = problem.detail ?? `The sandbox answered ${answer.status}.`;
+  throw answer.status === 401 ? new AuthenticationError(message, facts) : new SluiceError(message, facts);
+}
+
+interface Problem {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly request_id?: string;
+  readonly errors?: readonly FieldProblem[];
 }
