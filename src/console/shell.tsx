@@ -45,17 +45,13 @@ export function Shell({ onSignedOut, children }: { readonly onSignedOut: () => v
             <Dialog.Portal>
               <Dialog.Backdrop className="backdrop" style={{ zIndex: 10 }} />
               <Dialog.Popup className="drawer" style={{ zIndex: 11 }} aria-label="Menu">
-                <div className="side">
-                  <Side onSignedOut={onSignedOut} onChosen={() => setMenu(false)} />
-                </div>
+                <Side onSignedOut={onSignedOut} onChosen={() => setMenu(false)} />
               </Dialog.Popup>
             </Dialog.Portal>
           </Dialog.Root>
         </div>
       </header>
-      <header className="side">
-        <Side onSignedOut={onSignedOut} />
-      </header>
+      <Side onSignedOut={onSignedOut} />
       <main className="main" id="main" tabIndex={-1}>
         {children}
       </main>
@@ -69,7 +65,7 @@ function Side({ onSignedOut, onChosen }: { readonly onSignedOut: () => void; rea
   const leave = useMutation({ mutationFn: async () => await sluice.session.end(), onSuccess: onSignedOut });
   const pages = sandbox.data ? [...PAGES, ["/sandbox", "Sandbox"] as const] : PAGES;
   return (
-    <>
+    <aside className="side" aria-label="Navigation and session">
       <Brand />
       <nav aria-label="Pages">
         <ul className="nav">
@@ -96,7 +92,7 @@ function Side({ onSignedOut, onChosen }: { readonly onSignedOut: () => void; rea
           </Button>
         </div>
       </div>
-    </>
+    </aside>
   );
 }
 

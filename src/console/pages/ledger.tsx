@@ -27,8 +27,23 @@ const BALANCES: readonly Column<Balance>[] = [
 ];
 
 const ENTRIES: readonly Column<LedgerEntry>[] = [
-  { name: "Posted", cell: ({ created_at: at }) => <ExactTime at={at} /> },
-  { name: "Account", cell: ({ account }) => <span className="break">{account}</span> },
+  {
+    name: "Posted",
+    cell: ({ created_at: at }) => (
+      <span className="small">
+        <ExactTime at={at} />
+      </span>
+    ),
+  },
+  {
+    name: "Account",
+    cell: ({ account, network }) => (
+      <span className="stack stack-tight" style={{ gap: 0, minWidth: 110 }}>
+        <span className="break">{account}</span>
+        <span className="small quiet">{network}</span>
+      </span>
+    ),
+  },
   {
     name: "Movement",
     cell: ({ from, to }) => (
@@ -39,7 +54,6 @@ const ENTRIES: readonly Column<LedgerEntry>[] = [
     ),
   },
   { name: "Amount", number: true, cell: (row) => <Amount amount={row.amount} asset={row.asset} /> },
-  { name: "Network", cell: ({ network }) => network },
   { name: "Cause", cell: ({ cause }) => <Cause type={cause.type} id={cause.id} /> },
   { name: "Journal", cell: (row) => <Short text={row.journal_id} label="journal id" keep={4} /> },
 ];

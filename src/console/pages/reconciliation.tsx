@@ -33,6 +33,7 @@ export function ReconciliationPage() {
     refetchInterval: 30_000,
   });
   const run = useMutation({
+    mutationKey: ["reconciliation"],
     mutationFn: async () => await sluice.reconciliation.run({ idempotencyKey }),
     onSuccess: (report) => {
       setKey(crypto.randomUUID());
@@ -40,13 +41,17 @@ export function ReconciliationPage() {
       toast(`Compared: ${report.status}.`);
     },
   });
+  /** `isPending` is told a moment later, and a second click may come before. */
+  const compare = () => {
+    if (queries.isMutating({ mutationKey: ["reconciliation"] }) === 0) run.mutate();
+  };
   return (
     <>
       <PageHead
         title="Reconciliation"
         actions={
           mayRun ? (
-            <Button look="main" busy={run.isPending} onClick={() => run.mutate()}>
+            <Button look="main" busy={run.isPending} onClick={compare}>
               Compare now
             </Button>
           ) : (
@@ -63,7 +68,7 @@ export function ReconciliationPage() {
           </Notice>
         </div>
       ) : null}
-      {run.isError ? <ErrorNotice error={run.error} again={() => run.mutate()} /> : null}
+      {run.isError ? <ErrorNotice error={run.error} again={compare} /> : null}
       <Answer query={latest}>
         {(report) =>
           report === null ? (

@@ -3,7 +3,7 @@
  * reload goes on following them; the service lists none.
  */
 
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
 import type { Backfill, Network } from "../../../sdk/types.ts";
@@ -80,7 +80,9 @@ function NewBackfill({
   const [isOdd, setIsOdd] = useState(false);
   // Of the request as it is written now: sent twice, it is one backfill; changed, it is another.
   const [idempotencyKey, setKey] = useState(() => crypto.randomUUID());
+  const queries = useQueryClient();
   const ask = useMutation({
+    mutationKey: ["backfills"],
     mutationFn: async () =>
       await sluice.backfills.create(
         { network, from_height: Number(from.trim()), to_height: Number(to.trim()) },
@@ -105,7 +107,8 @@ function NewBackfill({
         error={ask.error}
         fields={["network", "from_height", "to_height"]}
         onSubmit={() => {
-          if (ask.isPending) return;
+          // `isPending` is told a moment later, and a second click may come before.
+          if (queries.isMutating({ mutationKey: ["backfills"] }) > 0) return;
           if (!WHOLE.test(from.trim()) || !WHOLE.test(to.trim())) setIsOdd(true);
           else ask.mutate();
         }}

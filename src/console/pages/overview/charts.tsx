@@ -58,7 +58,7 @@ function DepositsPerHour() {
       const list = sluice.deposits.list({ limit: 200 });
       return { now, ...(await bounded(list, MOST_DEPOSITS, (row) => Date.parse(row.created_at) < first)) };
     },
-    refetchInterval: 30_000,
+    refetchInterval: 10_000,
   });
   return (
     <Waiting title="Deposits per hour" query={deposits}>

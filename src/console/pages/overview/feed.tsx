@@ -10,7 +10,7 @@ import { Card, Timeline, type TimelineStep } from "../../design/layout.tsx";
 import { Time, toneOf } from "../../design/text.tsx";
 import { useLive } from "../../live.tsx";
 
-const SHOWN = 15;
+const SHOWN = 10;
 
 export function LatestEvents() {
   const { latest } = useLive();

@@ -104,7 +104,7 @@ export function Report({ of: report }: { readonly of: Reconciliation }) {
       </Card>
       <div className="columns">
         <Counts title="Compared" of={report.compared} />
-        <Counts title="Counted since the beginning" of={report.counters} />
+        <Counts title="Counters" of={report.counters} />
       </div>
     </>
   );
