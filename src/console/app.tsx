@@ -24,16 +24,12 @@ import { WebhookPage } from "./pages/webhook.tsx";
 import { WebhooksPage } from "./pages/webhooks.tsx";
 import { WithdrawalPage } from "./pages/withdrawal.tsx";
 import { WithdrawalsPage } from "./pages/withdrawals.tsx";
-import { createQueries } from "./queries.ts";
+import { becomeSession, createQueries } from "./queries.ts";
 import { SessionContext } from "./session.ts";
 import { Shell } from "./shell.tsx";
 
 export function App() {
-  // Nothing of one session is left in memory for the next one.
-  const [queries] = useState(() => {
-    const client = createQueries(() => client.setQueryData(["session"], null));
-    return client;
-  });
+  const [queries] = useState(createQueries);
   return (
     <QueryClientProvider client={queries}>
       <Gate />
@@ -63,24 +59,12 @@ function Gate() {
       </div>
     );
   if (session.data === null) {
-    return (
-      <SignInPage
-        onSignedIn={(made) => {
-          queries.clear();
-          queries.setQueryData(["session"], made);
-        }}
-      />
-    );
+    return <SignInPage onSignedIn={(made) => becomeSession(queries, made)} />;
   }
   return (
     <SessionContext value={session.data}>
       <LiveProvider>
-        <Shell
-          onSignedOut={() => {
-            queries.clear();
-            queries.setQueryData(["session"], null);
-          }}
-        >
+        <Shell onSignedOut={() => becomeSession(queries, null)}>
           <Routes>
             <Route path="/" element={<OverviewPage />} />
             <Route path="/deposits" element={<DepositsPage />} />

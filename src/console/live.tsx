@@ -5,9 +5,10 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { AuthenticationError } from "../sdk/errors.ts";
 import type { SluiceEvent } from "../sdk/types.ts";
 import { sluice } from "./client.ts";
-import type { Noun } from "./queries.ts";
+import { becomeSession, type Noun } from "./queries.ts";
 
 /** What an event of each kind changes. */
 const CHANGES: Record<string, readonly Noun[]> = {
@@ -54,8 +55,9 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
             setLive((now) => ({ status: "live", latest: [event, ...now.latest].slice(0, KEPT) }));
             refresh(event);
           }
-        } catch {
+        } catch (error) {
           if (signal.aborted) return;
+          if (error instanceof AuthenticationError) return becomeSession(queries, null);
           setLive((now) => ({ ...now, status: "waiting" }));
           await pause(3_000, signal);
         }

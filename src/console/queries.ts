@@ -5,6 +5,7 @@
 
 import { QueryClient } from "@tanstack/react-query";
 import { AuthenticationError } from "../sdk/errors.ts";
+import type { Session } from "../sdk/types.ts";
 
 /** Nouns of the API; the first part of every query's key. */
 export type Noun =
@@ -25,8 +26,18 @@ export type Noun =
   | "reconciliation"
   | "sandbox";
 
-/** @param onSignedOut told once an answer says that there is no session (any more) */
-export function createQueries(onSignedOut: () => void): QueryClient {
+/**
+ * From now on this is who is signed in, null for nobody. Nothing else that one session has read is left in memory for
+ * the next one. What shows the session itself goes on looking at the same query, so that is not removed.
+ */
+export function becomeSession(client: QueryClient, session: Session | null): void {
+  client.setQueryData(["session"], session);
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
+  client.getMutationCache().clear();
+}
+
+/** Once an answer says that there is no session (any more), there is none. */
+export function createQueries(): QueryClient {
   const client = new QueryClient({
     defaultOptions: {
       // The SDK repeats by itself what is worth repeating.
@@ -35,7 +46,7 @@ export function createQueries(onSignedOut: () => void): QueryClient {
     },
   });
   const hear = ({ action }: { action?: { type: string; error?: unknown } }) => {
-    if (action?.type === "error" && action.error instanceof AuthenticationError) onSignedOut();
+    if (action?.type === "error" && action.error instanceof AuthenticationError) becomeSession(client, null);
   };
   client.getQueryCache().subscribe((event) => hear(event as { action?: { type: string; error?: unknown } }));
   client.getMutationCache().subscribe((event) => hear(event as { action?: { type: string; error?: unknown } }));

@@ -9,6 +9,9 @@ import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
+// Whoever builds, a test run too: the build is kept and served to others, and React's development build is large and slow.
+process.env.NODE_ENV = "production";
+
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/",

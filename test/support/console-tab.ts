@@ -1,0 +1,104 @@
+/**
+ * The console as a merchant finds their way in it: by what things are called and by nothing else, at a desk or on a
+ * phone.
+ */
+
+import { expect } from "vitest";
+import type { Locator, Page, Size, Tab, TabOptions, TestBrowser } from "./browser.ts";
+
+/** A page asks who is signed in, and the browser notes in its console that nobody is. */
+const NOBODY = /^console: .* status of 401 .*\/v1\//;
+const PATIENCE = { timeout: 20_000 };
+
+export async function openConsole(browser: TestBrowser, url: string, options: TabOptions = {}): Promise<Tab> {
+  const tab = await browser.open(options);
+  tab.allow(NOBODY);
+  await tab.page.goto(url);
+  return tab;
+}
+
+export const signInForm = ({ page }: { readonly page: Page }) => page.getByRole("form", { name: "Sign in" });
+
+export async function signIn({ page }: { readonly page: Page }, key: string): Promise<void> {
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("main").locator("h1").filter({ hasNotText: "Sign in" }).waitFor();
+}
+
+export const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1, exact: true });
+
+/** What stands beside the page; on a phone it is in the drawer, which is opened. */
+export async function side(page: Page, size: Size): Promise<Locator> {
+  if (size === "desk") return page.getByRole("banner");
+  await page.getByRole("button", { name: "Menu" }).click();
+  return page.getByRole("dialog", { name: "Menu" });
+}
+
+/** By the menu. */
+export async function go(page: Page, size: Size, name: string): Promise<void> {
+  await (await side(page, size)).getByRole("link", { name, exact: true }).click();
+  await heading(page, name).waitFor();
+}
+
+/** Nothing that is shown is still waited for. */
+export async function loaded(page: Page): Promise<void> {
+  await expect.poll(() => page.getByRole("status", { name: "Loading" }).count(), PATIENCE).toBe(0);
+}
+
+export async function choose(page: Page, within: Locator, field: string, choice: string | RegExp): Promise<void> {
+  await within.getByRole("combobox", { name: field }).click();
+  await page.getByRole("option", { name: choice }).click();
+}
+
+/** The sandbox's own page: what happens on the chain, by its buttons. */
+export interface SandboxPage {
+  readonly page: Page;
+  pay(amount: string): Promise<void>;
+  mine(blocks: number): Promise<void>;
+  reorganise(depth: number): Promise<void>;
+}
+
+/** In another tab of the same browser, as it is used: what it does is looked at in the first. */
+export async function openSandbox({ context }: Tab, url: string): Promise<SandboxPage> {
+  const page = await context.newPage();
+  await page.goto(`${url}/#/sandbox`);
+  const form = (name: string) => page.getByRole("form", { name });
+  const said = (sentence: RegExp) => page.getByText(sentence).first().waitFor();
+  return {
+    page,
+    async pay(amount) {
+      await form("Pay an address").getByLabel("Amount").fill(amount);
+      await form("Pay an address").getByRole("button", { name: "Pay" }).click();
+      await form("Pay an address").getByText("Paid").waitFor();
+    },
+    async mine(blocks) {
+      await form("Mine blocks").getByLabel("Blocks").fill(String(blocks));
+      await form("Mine blocks").getByRole("button", { name: "Mine" }).click();
+      await said(/^The chain is at height \d+\.$/);
+    },
+    async reorganise(depth) {
+      await form("Reorganise").getByLabel("Depth").fill(String(depth));
+      await form("Reorganise").getByRole("button", { name: "Reorganise" }).click();
+      await said(new RegExp(`^${depth} blocks are replaced`));
+    },
+  };
+}
+
+/** Everything that a script of the page, an extension or somebody at the machine finds in it. */
+export async function remains(page: Page): Promise<string> {
+  return page.evaluate(async () =>
+    JSON.stringify({
+      local: { ...localStorage },
+      session: { ...sessionStorage },
+      databases: await indexedDB.databases(),
+      caches: await caches.keys(),
+      workers: (await navigator.serviceWorker.getRegistrations()).length,
+      cookie: document.cookie,
+      url: location.href,
+      history: history.state,
+      name: window.name,
+      page: document.documentElement.outerHTML,
+      fields: [...document.querySelectorAll("input")].map(({ value }) => value),
+    }),
+  );
+}
