@@ -141,7 +141,7 @@ function columnsOf(onShow: (id: string) => void): readonly Column<Address>[] {
     {
       name: "Details",
       cell: (row) => (
-        <Button small aria-label={`QR code and deposits of ${row.address}`} onClick={() => onShow(row.id)}>
+        <Button small aria-label={`QR code, deposits of ${row.address}`} onClick={() => onShow(row.id)}>
           QR code, deposits
         </Button>
       ),
