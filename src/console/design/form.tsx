@@ -6,7 +6,7 @@
 import { Checkbox as BaseCheckbox } from "@base-ui/react/checkbox";
 import { Field as BaseField } from "@base-ui/react/field";
 import { Select as BaseSelect } from "@base-ui/react/select";
-import { type FormEvent, type ReactNode, useId } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
 import { SluiceError } from "../../sdk/errors.ts";
 import { ErrorNotice } from "./answers.tsx";
 
@@ -161,8 +161,14 @@ export function Form({
     error instanceof SluiceError &&
     error.errors.length > 0 &&
     error.errors.every(({ path }) => fields.some((name) => path === name || path.startsWith(`${name}.`)));
+  const form = useRef<HTMLFormElement>(null);
+  // In a long form the field that was refused may be out of sight.
+  useEffect(() => {
+    if (error instanceof SluiceError) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [error]);
   return (
     <form
+      ref={form}
       className="stack"
       aria-label={label}
       noValidate

@@ -42,7 +42,7 @@ export function AddressesPage() {
           ) : undefined
         }
       >
-        Where your customers pay to. The keys that spend from them are in your wallet, never here.
+        Where customers pay to. What spends from them stays in your wallet.
       </PageHead>
       <Tabs
         label="Addresses and keys"

@@ -16,7 +16,8 @@ import { ENDED, reasonInWords, waitingInWords } from "./withdrawals/words.ts";
 
 /** Steps come with the feed. What it waits for, and what became of an attempt, has no event. */
 const POLL_MS = 4_000;
-const POLL_CONFIRMED_MS = 30_000;
+/** What is paid changes only when its block is replaced. */
+const POLL_SLOWLY_MS = 30_000;
 
 export function WithdrawalPage() {
   const { id = "" } = useParams();
@@ -24,10 +25,8 @@ export function WithdrawalPage() {
     queryKey: ["withdrawals", "one", id],
     queryFn: async () => await sluice.withdrawals.get(id),
     refetchInterval: ({ state: { data } }) => {
-      if (data === undefined || !ENDED.includes(data.state)) {
-        return data?.state === "confirmed" ? POLL_CONFIRMED_MS : POLL_MS;
-      }
-      return false;
+      if (data === undefined || data.state === "confirmed") return POLL_SLOWLY_MS;
+      return ENDED.includes(data.state) ? false : POLL_MS;
     },
   });
   return (
@@ -88,10 +87,7 @@ function WhatItIs({ of: row }: { readonly of: Withdrawal }) {
           )}
           <Facts
             of={[
-              [
-                "Fee",
-                row.fee === null ? "not known before it is mined" : <Amount key="fee" amount={row.fee} asset={coin} />,
-              ],
+              ["Fee", row.fee === null ? feeInWords(row) : <Amount key="fee" amount={row.fee} asset={coin} />],
               [
                 "Transaction",
                 row.tx_id === null ? "none is signed" : <Transaction key="tx" network={row.network} txId={row.tx_id} />,
@@ -137,6 +133,11 @@ function WhatItIs({ of: row }: { readonly of: Withdrawal }) {
       </Card>
     </div>
   );
+}
+
+function feeInWords({ state, attempts }: Withdrawal): string {
+  if (!ENDED.includes(state)) return "known once it is mined";
+  return attempts.length === 0 ? "none: nothing was signed" : "none: no payment was mined";
 }
 
 function stepOf({ to, reason, evidence, at }: WithdrawalTransition, index: number): TimelineStep {

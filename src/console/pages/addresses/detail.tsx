@@ -142,7 +142,12 @@ function About({ of: row }: { readonly of: Address }) {
         ["Network", row.network],
         ["Account", row.account],
         row.label === null ? null : ["Label", row.label],
-        ["Watched from", `block ${row.watched_from}, read up to ${row.scanned_to}`],
+        [
+          "Watched from",
+          row.scanned_to < row.watched_from
+            ? `block ${row.watched_from}, which is still to come`
+            : `block ${row.watched_from}, read up to ${row.scanned_to}`,
+        ],
         [
           "Made",
           row.derivation_path === null

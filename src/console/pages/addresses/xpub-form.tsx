@@ -32,7 +32,7 @@ const WHICH: Record<string, string> = {
 
 export function XpubDialog({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
-    <Dialog title="Extended public key" open={open} onClose={onClose}>
+    <Dialog title="Register an extended public key" open={open} onClose={onClose}>
       <Register onClose={onClose} />
     </Dialog>
   );

@@ -168,9 +168,9 @@ function AssetGroup({
       />
       {amounts.map((step, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: its place is what the service calls it.
-        <div key={i} className={css.step}>
+        <fieldset key={i} className={css.step} aria-label={`Amount ${i + 1} of ${symbol}`}>
           <TextField
-            label={`From amount ${i + 1}`}
+            label="From"
             name={`assets.${symbol}.amounts.${i}.from`}
             inputMode="decimal"
             error={error}
@@ -178,7 +178,7 @@ function AssetGroup({
             onChange={(from) => onChange({ amounts: withChanged(amounts, i, { from }) })}
           />
           <TextField
-            label={`Rule ${i + 1}`}
+            label="Rule"
             name={`assets.${symbol}.amounts.${i}.confirmations`}
             error={error}
             value={step.rule}
@@ -191,7 +191,7 @@ function AssetGroup({
           >
             Remove
           </Button>
-        </div>
+        </fieldset>
       ))}
       <Add onClick={() => onChange({ amounts: [...amounts, { from: "", rule: "" }] })}>Add an amount</Add>
     </Group>

@@ -144,8 +144,8 @@ export function Group({
       <legend>{name}</legend>
       <div className={css.fields}>{children}</div>
       <div>
-        <Button small onClick={onRemove} aria-label={`Remove ${name.toLowerCase()}`}>
-          Remove
+        <Button small onClick={onRemove}>
+          Remove {name.toLowerCase()}
         </Button>
       </div>
     </fieldset>

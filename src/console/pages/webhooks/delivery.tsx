@@ -129,7 +129,7 @@ function Request({ of: row, endpoint }: { readonly of: Delivery; readonly endpoi
           ["webhook-timestamp", "Unix seconds of the attempt. A receiver refuses what is five minutes away."],
           [
             "webhook-signature",
-            `${endpoint.signature}, and base64 over webhook-id.webhook-timestamp.body; two of them while a secret is replaced.`,
+            `${endpoint.signature},… in base64, over id.timestamp.body. Two of them while a secret is replaced.`,
           ],
         ]}
       />

@@ -87,8 +87,8 @@ const SPEED_UP: Action = {
   title: "Offer a higher fee",
   says: (
     <p>
-      One more attempt is signed, of the same payment with a higher fee, and one of the attempts is mined, never two.
-      Signing follows shortly after. On Bitcoin it hurries all withdrawals that share the transaction.
+      One more attempt is signed, the same with a higher fee, and one of the attempts is mined, never two. Signing
+      follows shortly after. On Bitcoin it hurries all withdrawals that share the transaction.
     </p>
   ),
   done: "Asked for. Signing follows shortly.",

@@ -5,6 +5,7 @@ import { Empty } from "../../design/answers.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Short, State, Time } from "../../design/text.tsx";
 import { explorerOf } from "../../explorers.ts";
+import css from "./attempts.module.css";
 import { fateOf } from "./words.ts";
 
 export function Attempts({ of: { attempts, network } }: { readonly of: Withdrawal }) {
@@ -21,11 +22,14 @@ export function Attempts({ of: { attempts, network } }: { readonly of: Withdrawa
 function columnsOn(network: string): readonly Column<WithdrawalAttempt>[] {
   return [
     { name: "Transaction", cell: ({ tx_id: txId }) => <Transaction network={network} txId={txId} /> },
-    { name: "Kind", cell: ({ kind }) => kind },
     {
-      name: "Nonce",
-      number: true,
-      cell: ({ nonce }) => (nonce === null ? <span className="quiet">none</span> : nonce),
+      name: "What",
+      cell: ({ kind, nonce }) => (
+        <span className={css.whole}>
+          {kind}
+          {nonce === null ? null : <span className="quiet"> nonce {nonce}</span>}
+        </span>
+      ),
     },
     { name: "Status", cell: ({ status }) => <State of={status} /> },
     { name: "What became of it", cell: (attempt) => fateOf(attempt) },
@@ -38,7 +42,14 @@ function columnsOn(network: string): readonly Column<WithdrawalAttempt>[] {
           <span className="break">{outcome.replaceAll("_", " ")}</span>
         ),
     },
-    { name: "Sent", cell: ({ sent_at: at }) => <Time at={at} /> },
+    {
+      name: "Sent",
+      cell: ({ sent_at: at }) => (
+        <span className={css.whole}>
+          <Time at={at} />
+        </span>
+      ),
+    },
   ];
 }
 
@@ -46,7 +57,7 @@ function columnsOn(network: string): readonly Column<WithdrawalAttempt>[] {
 export function Transaction({ network, txId }: { readonly network: string; readonly txId: string }) {
   const explorer = explorerOf("tx", network, txId);
   return (
-    <span className="row" style={{ gap: 4 }}>
+    <span className={`row ${css.whole}`} style={{ gap: 4 }}>
       <Short text={txId} label="transaction id" />
       {explorer === null ? null : (
         <a href={explorer} target="_blank" rel="noreferrer">

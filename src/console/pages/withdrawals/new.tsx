@@ -4,7 +4,7 @@
  * sent, until it is known what became of it.
  */
 
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { SluiceError } from "../../../sdk/errors.ts";
@@ -19,6 +19,8 @@ import { useToast } from "../../design/toasts.tsx";
 import { useMay } from "../../session.ts";
 import { OrderForm } from "./order-form.tsx";
 
+const CREATE = ["withdrawals", "create"];
+
 interface Order {
   readonly key: string;
   /** What was sent and not answered; null: nothing is open. */
@@ -29,8 +31,11 @@ export function NewWithdrawalButton() {
   const may = useMay("withdrawals:write");
   const [order, setOrder] = useState<Order | null>(null);
   const [open, setOpen] = useState(false);
+  const isUnderWay = useIsMutating({ mutationKey: CREATE }) > 0;
   if (!may) return <span className="small quiet">This session's key may not pay out.</span>;
   const close = () => {
+    // What is on its way keeps its form: another one would have another key.
+    if (isUnderWay) return;
     setOpen(false);
     if (order?.lost === null) setOrder(null);
   };
@@ -46,7 +51,7 @@ export function NewWithdrawalButton() {
       >
         {isLost ? "Go on with the unanswered withdrawal" : "New withdrawal"}
       </Button>
-      <Dialog title="New withdrawal" open={open} onClose={close}>
+      <Dialog title="New withdrawal" open={open} onClose={close} dismissible={!isUnderWay}>
         {order === null ? null : (
           <OrderDialog
             key={order.key}
@@ -86,6 +91,7 @@ function OrderDialog({
   };
   const underWay = useRef(false);
   const create = useMutation({
+    mutationKey: CREATE,
     mutationFn: async (body: NewWithdrawal) => await sluice.withdrawals.create(body, { idempotencyKey: key }),
     onSuccess: (withdrawal) => {
       toast("The withdrawal is written down.");
@@ -183,7 +189,9 @@ function Unanswered({
         </Notice>
       ) : null}
       <div className="dialog-actions">
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose} disabled={busy}>
+          Close
+        </Button>
         <Button busy={look.isPending} onClick={() => look.mutate()}>
           Look for it
         </Button>

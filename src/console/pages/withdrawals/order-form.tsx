@@ -10,6 +10,7 @@ import { Form, SelectField, TextField } from "../../design/form.tsx";
 import { Facts } from "../../design/layout.tsx";
 import { Amount, Badge } from "../../design/text.tsx";
 import { useNetworks } from "../../networks.ts";
+import css from "./order.module.css";
 import { foretold, placed } from "./refused.ts";
 
 const FIELDS = ["network", "asset", "destination", "amount", "account", "external_id"];
@@ -88,7 +89,8 @@ export function OrderForm({
     setGiven({ ...values, ...change });
   };
   const body = bodyOf(values);
-  const said = estimate.data ?? null;
+  // What was refused since says more than the estimate before it.
+  const said = error === null ? (estimate.data ?? null) : null;
   const shown = placed(error ?? estimate.error) ?? foretold(said?.refusal ?? null);
   const isWhole = body.destination !== "" && body.amount !== "" && body.account !== "" && body.asset !== "";
   return (
@@ -98,11 +100,15 @@ export function OrderForm({
       error={error === null && estimate.error === null ? null : shown}
       fields={FIELDS}
       onSubmit={() => {
-        if (isWhole && !busy && !estimate.isPending) estimate.mutate(body);
+        if (!isWhole || busy || estimate.isPending) return;
+        onEdit();
+        estimate.mutate(body);
       }}
       actions={
         <>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose} disabled={busy}>
+            Close
+          </Button>
           <Button type="submit" busy={estimate.isPending} disabled={!isWhole || busy}>
             Estimate
           </Button>
@@ -112,7 +118,7 @@ export function OrderForm({
         </>
       }
     >
-      <div className="columns">
+      <div className={css.pair}>
         <SelectField
           label="Network"
           name="network"
@@ -154,23 +160,25 @@ export function OrderForm({
         value={values.amount}
         onChange={(amount) => set({ amount })}
       />
-      <TextField
-        label="Account"
-        name="account"
-        error={shown}
-        required
-        hint="Whose balance pays it."
-        value={values.account}
-        onChange={(account) => set({ account })}
-      />
-      <TextField
-        label="Your id (optional)"
-        name="external_id"
-        error={shown}
-        hint="Your own name of this payout; it can be found by it."
-        value={values.externalId}
-        onChange={(externalId) => set({ externalId })}
-      />
+      <div className={css.pair}>
+        <TextField
+          label="Account"
+          name="account"
+          error={shown}
+          required
+          hint="Whose balance pays it."
+          value={values.account}
+          onChange={(account) => set({ account })}
+        />
+        <TextField
+          label="Your id (optional)"
+          name="external_id"
+          error={shown}
+          hint="Your own name of this payout; it can be found by it."
+          value={values.externalId}
+          onChange={(externalId) => set({ externalId })}
+        />
+      </div>
       {said === null ? null : <WhatItTakes of={said} />}
     </Form>
   );
@@ -185,7 +193,9 @@ function WhatItTakes({ of: said }: { readonly of: WithdrawalEstimate }) {
         <h3>Estimate</h3>
         <Badge tone={said.accepted ? "good" : "bad"}>{said.accepted ? "would be accepted" : "would be refused"}</Badge>
       </div>
-      {said.refusal === null ? null : <Notice tone="bad" title={said.refusal.detail} />}
+      {said.refusal === null || foretold(said.refusal) !== null ? null : (
+        <Notice tone="bad" title={said.refusal.detail} />
+      )}
       <Facts
         of={[
           ["Arrives", <Amount key="amount" amount={said.amount} asset={said.asset} />],

@@ -26,9 +26,10 @@ export function placed(error: unknown): unknown {
   });
 }
 
-/** A refusal that an estimate foretells; null: none that belongs to a field. */
+/** A refusal that an estimate foretells, at its field; null: there is none, or it belongs to no field. */
 export function foretold(refusal: { readonly code: string; readonly detail: string } | null): unknown {
-  return refusal === null ? null : placed(new InvalidRequestError(refusal.detail, { code: refusal.code }));
+  if (refusal === null || FIELD_OF[refusal.code] === undefined) return null;
+  return placed(new InvalidRequestError(refusal.detail, { code: refusal.code }));
 }
 
 /** What the service said, without which call it said it to. */

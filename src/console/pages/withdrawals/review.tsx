@@ -62,7 +62,7 @@ function Shown({ row, onTake }: { readonly row: Withdrawal; readonly onTake: ((t
   return (
     <div className="stack">
       <h3>What shows its state</h3>
-      <ul className={css.list} aria-label="Evidence">
+      <ul className={css.list} aria-label="What shows its state">
         {told.map(({ at, to, reason, evidence }) => (
           <li key={`${at} ${to}`}>
             <span className="row row-apart">

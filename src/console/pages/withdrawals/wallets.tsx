@@ -100,7 +100,7 @@ function Holdings({ of: balances }: { readonly of: Wallet["balances"] }) {
   if (balances === null) return <span className="quiet">not known: the network is out of reach</span>;
   if (balances.length === 0) return <span className="quiet">nothing</span>;
   return (
-    <span className="stack stack-tight" style={{ gap: 0 }}>
+    <span className="stack stack-tight" style={{ gap: 0, justifyItems: "start" }}>
       {balances.map(({ asset, amount }) => (
         <Amount key={asset} amount={amount} asset={asset} />
       ))}

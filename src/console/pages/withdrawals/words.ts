@@ -75,7 +75,7 @@ const WAITING: Record<string, readonly [title: string, what: string]> = {
     "It would take more than the highest fee allowed on this network. It goes on by itself when the fee falls.",
   ],
   signer: ["The remote signer is out of reach", "It goes on by itself as soon as the signer answers."],
-  person: ["It waits for a person", "Look at what shows its state below, then decide. It is followed all the while."],
+  person: ["It waits for a person", "Look at what shows its state, then decide. It is followed all the while."],
   policy: [
     "What holds now would refuse it",
     "A debt of the account, the allow-list or the limit for one withdrawal. It goes on when they allow it.",
