@@ -58,30 +58,28 @@ export interface SandboxPage {
   reorganise(depth: number): Promise<void>;
 }
 
-/** In another tab of the same browser, as it is used: what it does is looked at in the first. */
-export async function openSandbox({ context }: Tab, url: string): Promise<SandboxPage> {
+/**
+ * In another tab of the same browser, as it is used: what it does is looked at in the first. The one that is used is in
+ * front: behind it a page draws once a second, and each click waits for two pictures.
+ */
+export async function openSandbox({ context, page: first }: Tab, url: string): Promise<SandboxPage> {
   const page = await context.newPage();
   await page.goto(`${url}/#/sandbox`);
+  await first.bringToFront();
   const form = (name: string) => page.getByRole("form", { name });
   /** @returns once it is done; a refusal would be seen by what does not happen next */
-  const press = async (formName: string, button: string) => {
-    await form(formName).getByRole("button", { name: button, exact: true }).click();
-    await form(formName).getByRole("button", { name: button, exact: true }).waitFor();
-  };
+  async function fill(name: string, field: string, value: number | string, button: string): Promise<void> {
+    await page.bringToFront();
+    await form(name).getByLabel(field).fill(String(value));
+    await form(name).getByRole("button", { name: button, exact: true }).click();
+    await form(name).getByRole("button", { name: button, exact: true }).waitFor();
+    await first.bringToFront();
+  }
   return {
     page,
-    async pay(amount) {
-      await form("Pay an address").getByLabel("Amount").fill(amount);
-      await press("Pay an address", "Pay");
-    },
-    async mine(blocks) {
-      await form("Mine blocks").getByLabel("Blocks").fill(String(blocks));
-      await press("Mine blocks", "Mine");
-    },
-    async reorganise(depth) {
-      await form("Reorganise").getByLabel("Depth").fill(String(depth));
-      await press("Reorganise", "Reorganise");
-    },
+    pay: (amount) => fill("Pay an address", "Amount", amount, "Pay"),
+    mine: (blocks) => fill("Mine blocks", "Blocks", blocks, "Mine"),
+    reorganise: (depth) => fill("Reorganise", "Depth", depth, "Reorganise"),
   };
 }
 
