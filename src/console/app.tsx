@@ -27,6 +27,7 @@ import { WithdrawalsPage } from "./pages/withdrawals.tsx";
 import { becomeSession, createQueries } from "./queries.ts";
 import { SessionContext } from "./session.ts";
 import { Shell } from "./shell.tsx";
+import { markSession, maySession } from "./signed-in.ts";
 
 export function App() {
   const [queries] = useState(createQueries);
@@ -42,11 +43,15 @@ function Gate() {
   const session = useQuery({
     queryKey: ["session"],
     queryFn: async () => {
+      if (!maySession()) return null;
       try {
-        return await sluice.session.get();
+        const session = await sluice.session.get();
+        markSession(true);
+        return session;
       } catch (error) {
-        if (error instanceof AuthenticationError) return null;
-        throw error;
+        if (!(error instanceof AuthenticationError)) throw error;
+        markSession(false);
+        return null;
       }
     },
     staleTime: Number.POSITIVE_INFINITY,

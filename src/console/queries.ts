@@ -6,6 +6,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { AuthenticationError } from "../sdk/errors.ts";
 import type { Session } from "../sdk/types.ts";
+import { markSession } from "./signed-in.ts";
 
 /** Nouns of the API; the first part of every query's key. */
 export type Noun =
@@ -31,6 +32,7 @@ export type Noun =
  * the next one. What shows the session itself goes on looking at the same query, so that is not removed.
  */
 export function becomeSession(client: QueryClient, session: Session | null): void {
+  markSession(session !== null);
   client.setQueryData(["session"], session);
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
   client.getMutationCache().clear();

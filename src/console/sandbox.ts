@@ -40,9 +40,14 @@ export interface ReceivedDelivery {
 export function useSandbox() {
   return useQuery({
     queryKey: ["sandbox"],
-    queryFn: () => askSandbox<SandboxState>("GET", ""),
+    queryFn: async () => (isThisMachine(location.hostname) ? await askSandbox<SandboxState>("GET", "") : null),
     staleTime: 30_000,
   });
+}
+
+/** Elsewhere no service has a sandbox, and none is asked for one. */
+function isThisMachine(hostname: string): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }
 
 /**
@@ -63,6 +68,7 @@ export async function askSandbox<T>(method: "GET" | "POST", path: string, body?:
   const facts: ErrorFacts = {
     code: problem.code ?? "unexpected_answer",
     status: answer.status,
+    detail: problem.detail ?? null,
     requestId: problem.request_id ?? null,
     errors: problem.errors ?? [],
   };

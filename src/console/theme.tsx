@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. The choice is the only thing that the console keeps in the browser. */
+/** Light, dark, or as the system has it. The browser keeps the choice. */
 
 import { useState } from "react";
 import { Button } from "./design/button.tsx";

@@ -263,6 +263,7 @@ export class Transport {
       status,
       retryable: isRetryable(status, problem?.retryable ?? null),
       outcomeUnknown: changes && unknown,
+      detail: problem?.detail ?? null,
       requestId: problem?.requestId ?? header("x-request-id"),
       errors: problem?.errors ?? [],
       retryAfterMs: readRetryAfter(header("retry-after"), now),

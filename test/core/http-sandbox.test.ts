@@ -123,7 +123,7 @@ describe("a Worker with it", () => {
   it("lets whoever has the start's link in with the shop's key, and nobody else", async () => {
     const { app, seen, calls } = sandboxed(() => Response.json({ key: API_KEY }), enterable);
     const entered = await app.request("/sandbox/enter?code=a%26b");
-    expect([entered.status, entered.headers.get("location")]).toEqual([303, "/"]);
+    expect([entered.status, entered.headers.get("location")]).toEqual([303, "/?entered"]);
     expect(await entered.text()).not.toContain(API_KEY);
     const cookie = entered.headers.get("set-cookie") ?? "";
     expect(cookie).toMatch(/^__Host-sluice=ses_[^;]+; Max-Age=\d+; Path=\/; HttpOnly; Secure; SameSite=Strict$/);

@@ -332,13 +332,13 @@ describe("what is handed over", () => {
     ];
     const { sluice, calls } = overRoutes({ tenant: { listEvents: async () => given(pages.shift()) } });
     const events = await sluice.events
-      .list({ after: 3, types: ["deposit.confirmed", "withdrawal.updated"] })
+      .list({ after: 3, types: ["deposit.confirmed", "withdrawal.updated"], subject: "dep_1" })
       .toArray(10);
     expect(events.map(({ sequence }) => sequence)).toEqual([4, 6, 9]);
     const types = ["deposit.confirmed", "withdrawal.updated"];
     expect(calls.map(({ args }) => args[1])).toEqual([
-      { after: 3, types },
-      { after: 6, types },
+      { after: 3, types, subject: "dep_1" },
+      { after: 6, types, subject: "dep_1" },
     ]);
   });
 

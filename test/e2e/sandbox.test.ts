@@ -139,7 +139,7 @@ describe("the demo shop", () => {
       const entered = await enter(link());
       return entered.status === 503 ? null : entered;
     });
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/"]);
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/?entered"]);
     expect((await enter(link().slice(0, -1))).status).toBe(404);
     expect((await enter(`${service.url}/sandbox/enter`)).status).toBe(404);
 

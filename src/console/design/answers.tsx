@@ -15,7 +15,7 @@ export function ErrorNotice({ error, again }: { readonly error: unknown; readonl
   return (
     <div className="notice" data-tone="bad" role="alert">
       <strong>{titleOf(error)}</strong>
-      <span>{error instanceof Error ? error.message : String(error)}</span>
+      <span>{facts?.detail ?? (error instanceof Error ? error.message : String(error))}</span>
       {facts !== null && facts.errors.length > 0 ? (
         <ul>
           {facts.errors.map(({ path, message }) => (

@@ -26,7 +26,7 @@ export function sandboxRoutes(app: App, sandbox: Sandbox): void {
     if (!answer.ok) return refused(c, answer);
     const { key } = (await answer.json()) as { key: string };
     const refusal = await signIn(c, key);
-    return refusal === null ? c.redirect("/", 303) : problem(c, refusal, null);
+    return refusal === null ? c.redirect("/?entered", 303) : problem(c, refusal, null);
   });
   for (const path of GETS) app.get(`/sandbox${path}`, authenticate, (c) => forward(c, sandbox, path));
   for (const path of POSTS) app.post(`/sandbox${path}`, authenticate, requireJson, (c) => forward(c, sandbox, path));
