@@ -16,7 +16,7 @@ import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { chromiumEnvironment, findChromium, noChromiumNotice } from "../../scripts/chromium.mjs";
 import { PROJECT } from "../../scripts/install.mjs";
 
-export type { Locator, Page } from "playwright-core";
+export type { Locator, Page, Route } from "playwright-core";
 
 const found = await findChromium();
 if ("missing" in found && process.env.SLUICE_CHROMIUM_MISSING === undefined)

@@ -50,9 +50,9 @@ export async function lookAtEveryScreen(tab: Tab, key: string): Promise<string[]
   const look = async (name: string) => {
     await loaded(page);
     await tab.picture(name);
-    found.push(...(await tab.inaccessible()).map((one) => `${name}: ${one}`));
+    found.push(...(await tab.inaccessible()).map((one) => `${size}: ${name}: ${one}`));
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    if (width > window) found.push(`${name}: is ${width} wide`);
+    if (width > window) found.push(`${size}: ${name}: is ${width} wide`);
   };
   const visit = async (path: keyof typeof PAGES) => {
     await page.evaluate((hash) => location.assign(hash), `#${path}`);

@@ -6,13 +6,10 @@
 import { expect } from "vitest";
 import type { Locator, Page, Size, Tab, TabOptions, TestBrowser } from "./browser.ts";
 
-/** A page asks who is signed in, and the browser notes in its console that nobody is. */
-const NOBODY = /^console: .* status of 401 .*\/v1\//;
 const PATIENCE = { timeout: 20_000 };
 
 export async function openConsole(browser: TestBrowser, url: string, options: TabOptions = {}): Promise<Tab> {
   const tab = await browser.open(options);
-  tab.allow(NOBODY);
   await tab.page.goto(url);
   return tab;
 }
@@ -45,9 +42,20 @@ export async function loaded(page: Page): Promise<void> {
   await expect.poll(() => page.getByRole("status", { name: "Loading" }).count(), PATIENCE).toBe(0);
 }
 
-export async function choose(page: Page, within: Locator, field: string, choice: string | RegExp): Promise<void> {
+async function choose(page: Page, within: Locator, field: string, choice: string | RegExp): Promise<void> {
   await within.getByRole("combobox", { name: field }).click();
   await page.getByRole("option", { name: choice }).click();
+}
+
+/** @returns the dialog that shows the new one */
+export async function rotateSecret(page: Page, overlap: RegExp): Promise<Locator> {
+  await page.getByRole("button", { name: "Rotate the secret" }).click();
+  const form = page.getByRole("form", { name: "Rotate" });
+  await choose(page, form, "Overlap", overlap);
+  await form.getByRole("button", { name: "Rotate" }).click();
+  const shown = page.getByRole("dialog", { name: "The endpoint's secret" });
+  expect(await shown.getByRole("status", { name: "Secret" }).textContent()).toMatch(/^whsec_/);
+  return shown;
 }
 
 /** The sandbox's own page: what happens on the chain, by its buttons. */
