@@ -8,7 +8,8 @@ import type { TronNetwork } from "../../src/core/network.ts";
 import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
 import { tronAddress, tronHex } from "../../src/core/tron-address.ts";
 import type { Contract } from "../support/tokens.ts";
-import { BLOCK_MS, parseTx, TronChain, Wallet } from "../support/tron-chain.ts";
+import { parseTx, Wallet } from "../support/tron-block.ts";
+import { BLOCK_MS, TronChain } from "../support/tron-chain.ts";
 import { type Json, NodeError, TronNodeDouble } from "../support/tron-double.ts";
 import { startTronVm, type TronVm } from "../support/tron-vm.ts";
 

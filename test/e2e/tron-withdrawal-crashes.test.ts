@@ -14,7 +14,7 @@ import type { Merchant } from "../support/merchant.ts";
 import { expectReconciled, untilToldState, untilView } from "../support/payouts.ts";
 import type { Held } from "../support/rpc-proxy.ts";
 import { leaked } from "../support/served.ts";
-import { parseTx } from "../support/tron-chain.ts";
+import { parseTx } from "../support/tron-block.ts";
 import { expectPaidExactly } from "../support/tron-payouts.ts";
 import type { TronCall } from "../support/tron-server.ts";
 import { freshTronAddress, startTronStage, TRON, type TronStage, UNSOLID } from "../support/tron-stage.ts";

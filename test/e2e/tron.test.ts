@@ -16,7 +16,8 @@ import type { Merchant, Watched } from "../support/merchant.ts";
 import { untilToldState, untilView } from "../support/payouts.ts";
 import { leaked } from "../support/served.ts";
 import type { Contract } from "../support/tokens.ts";
-import { parseTx, type SignedTx, type TronChain } from "../support/tron-chain.ts";
+import { parseTx, type SignedTx } from "../support/tron-block.ts";
+import type { TronChain } from "../support/tron-chain.ts";
 import { expectPaidExactly, paidTo } from "../support/tron-payouts.ts";
 import {
   freshTronAddress,

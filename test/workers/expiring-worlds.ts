@@ -6,7 +6,8 @@
 import { vi } from "vitest";
 import { tronHex } from "../../src/core/tron-address.ts";
 import { FINAL_BEHIND, LIFE, newTronAddress, txIdOf } from "../support/expiring-chain.ts";
-import { parseTx, TronChain } from "../support/tron-chain.ts";
+import { parseTx } from "../support/tron-block.ts";
+import { TronChain } from "../support/tron-chain.ts";
 import { TronNodeDouble } from "../support/tron-double.ts";
 import {
   chain,
