@@ -18,7 +18,7 @@ import type { AddressInfo } from "node:net";
 import { base64 } from "@scure/base";
 import type { Fault, Json } from "./model-chain.ts";
 import type { ChainBlock, SolanaChain } from "./solana-chain.ts";
-import { accountJson, accountsJson, RpcError, transactionJson } from "./solana-json.ts";
+import { accountJson, accountsJson, RpcError, statusJson, transactionJson } from "./solana-json.ts";
 import type { HttpFault } from "./wallet-chain.ts";
 
 interface Call {
@@ -273,17 +273,7 @@ export class SolanaNodeDouble {
   #status(signature: string): Json | null {
     const found = this.#forgotten.has(signature) ? null : this.chain.find(signature);
     if (found === null || found.block.height > this.#top({ commitment: "processed" }).height) return null;
-    const isFinal = found.block.height <= this.#top(HISTORY).height;
-    const { slot } = found.block;
-    const err = found.tx.err;
-    const status = err === null ? { Ok: null } : { Err: err };
-    return {
-      slot,
-      confirmations: isFinal ? null : 1,
-      err,
-      status,
-      confirmationStatus: isFinal ? "finalized" : "confirmed",
-    };
+    return statusJson(found.tx, found.block.slot, found.block.height <= this.#top(HISTORY).height);
   }
 
   #transaction(signature: string, config: Json): Json | null {

@@ -28,7 +28,7 @@ export function transactionJson(tx: ChainTx, most: unknown): Json {
     version,
     meta: {
       err: tx.err,
-      status: tx.err === null ? { Ok: null } : { Err: tx.err },
+      status: outcomeOf(tx.err),
       fee: Number(tx.fee),
       preBalances: tx.before.map(Number),
       postBalances: tx.after.map(Number),
@@ -41,6 +41,16 @@ export function transactionJson(tx: ChainTx, most: unknown): Json {
       computeUnitsConsumed: Number(tx.units),
     },
   };
+}
+
+/** As `getSignatureStatuses` shows it. */
+export function statusJson({ err }: ChainTx, slot: number, isFinal: boolean): Json {
+  const confirmationStatus = isFinal ? "finalized" : "confirmed";
+  return { slot, confirmations: isFinal ? null : 1, err, status: outcomeOf(err), confirmationStatus };
+}
+
+function outcomeOf(err: ChainTx["err"]): Json {
+  return err === null ? { Ok: null } : { Err: err };
 }
 
 /** As `transactionDetails: "accounts"` shows it, but for what is not looked at here. */
