@@ -15,15 +15,7 @@ import type { Merchant } from "../support/merchant.ts";
 import { expectReconciled, untilToldState, untilView } from "../support/payouts.ts";
 import { type Call, type Held, isSend } from "../support/rpc-proxy.ts";
 import { leaked } from "../support/served.ts";
-import {
-  askInCrowd,
-  askThoseAgain,
-  type Crowd,
-  expectOneEach,
-  killTwice,
-  type Reached,
-  reachedBy,
-} from "../support/withdrawal-kills.ts";
+import { type Crowd, expectOneEach, killUnderCrowd, type Reached, reachedBy } from "../support/withdrawal-kills.ts";
 
 const EQUAL_REQUESTS = 30;
 const OTHER_REQUESTS = 8;
@@ -109,7 +101,7 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
   const points = Object.keys(POINTS).flatMap((point) => [`${point}: left alone`, `${point}: asked again`]);
   const cases = new Map<string, Case>();
   let crowd: Crowd;
-  let answers: Awaited<ReturnType<typeof askInCrowd>>;
+  let answers: Awaited<ReturnType<typeof killUnderCrowd>>;
 
   async function mineThose(beginning: string): Promise<void> {
     const those = [...cases].flatMap(([name, one]) => (name.startsWith(beginning) ? [one] : []));
@@ -151,16 +143,9 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
     const addresses: string[] = [];
     for (let i = 0; i <= OTHER_REQUESTS; i++) addresses.push(await here.newAddress());
     const [equal = "", ...others] = addresses;
-    crowd = { shop: crowded, equal, equalRequests: EQUAL_REQUESTS, others };
-    const requests = askInCrowd(crowd, (destination) => ({
-      network: REGTEST,
-      asset: "BTC",
-      destination,
-      amount: "0.5",
-    }));
-    await killTwice(stage);
-    answers = await requests;
-    await askThoseAgain(cases);
+    const payout = { network: REGTEST, asset: "BTC", amount: "0.5" };
+    crowd = { shop: crowded, equal, equalRequests: EQUAL_REQUESTS, others, payout };
+    answers = await killUnderCrowd(stage, crowd, cases);
     await untilAllPaid();
   }, 300_000);
   afterAll(() => stage?.stop());

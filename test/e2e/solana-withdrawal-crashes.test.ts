@@ -17,15 +17,7 @@ import { solanaKey } from "../support/solana-keys.ts";
 import { expectPaidExactly, type Funding, fund, pays, sentTo, unitsOf } from "../support/solana-payouts.ts";
 import { LIFE, SOLANA, type SolanaStage, startSolanaStage, UNFINAL } from "../support/solana-stage.ts";
 import type { TestToken } from "../support/solana-tokens.ts";
-import {
-  askInCrowd,
-  askThoseAgain,
-  type Crowd,
-  expectOneEach,
-  killTwice,
-  type Reached,
-  reachedBy,
-} from "../support/withdrawal-kills.ts";
+import { type Crowd, expectOneEach, killUnderCrowd, type Reached, reachedBy } from "../support/withdrawal-kills.ts";
 
 const EQUAL_REQUESTS = 20;
 const OTHER_REQUESTS = 4;
@@ -131,7 +123,7 @@ describe("solana withdrawals and kill -9", () => {
   const cases = new Map<string, Case>();
   const expired = new Map<string, Case>();
   let crowd: Crowd;
-  let answers: Awaited<ReturnType<typeof askInCrowd>>;
+  let answers: Awaited<ReturnType<typeof killUnderCrowd>>;
 
   const those = (beginning: string) => [...cases].flatMap(([name, one]) => (name.startsWith(beginning) ? [one] : []));
 
@@ -158,6 +150,7 @@ describe("solana withdrawals and kill -9", () => {
       equal: newOwner(),
       equalRequests: EQUAL_REQUESTS,
       others: Array.from({ length: OTHER_REQUESTS }, newOwner),
+      payout: { network: SOLANA, asset: "SOL", amount: "0.5" },
     };
     const fundings: Funding[] = [{ shop: crowd.shop, lamports: 10n * SOL }];
     const scenes = new Map<string, Scene>();
@@ -192,15 +185,7 @@ describe("solana withdrawals and kill -9", () => {
     await stage.order("chain", "mine", 1, { include: last });
     console.log(`all ${cases.size} cases were at their points within ${Date.now() - begun} ms`);
 
-    const requests = askInCrowd(crowd, (destination) => ({
-      network: SOLANA,
-      asset: "SOL",
-      destination,
-      amount: "0.5",
-    }));
-    await killTwice(stage);
-    answers = await requests;
-    await askThoseAgain(cases);
+    answers = await killUnderCrowd(stage, crowd, cases);
     const beside = [crowd.equal, ...crowd.others].map((destination) => ({ destination, asset: "SOL" as const }));
     await untilPaid([...cases.values(), ...beside]);
 

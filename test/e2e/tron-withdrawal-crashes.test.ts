@@ -18,15 +18,7 @@ import { parseTx } from "../support/tron-block.ts";
 import { expectPaidExactly } from "../support/tron-payouts.ts";
 import type { TronCall } from "../support/tron-server.ts";
 import { freshTronAddress, startTronStage, TRON, type TronStage, UNSOLID } from "../support/tron-stage.ts";
-import {
-  askInCrowd,
-  askThoseAgain,
-  type Crowd,
-  expectOneEach,
-  killTwice,
-  type Reached,
-  reachedBy,
-} from "../support/withdrawal-kills.ts";
+import { type Crowd, expectOneEach, killUnderCrowd, type Reached, reachedBy } from "../support/withdrawal-kills.ts";
 
 const EQUAL_REQUESTS = 12;
 const OTHER_REQUESTS = 3;
@@ -136,7 +128,7 @@ describe("TRON withdrawals and kill -9", () => {
   const cases = new Map<string, Case>();
   const scenes = new Map<string, Scene>();
   let crowd: Crowd;
-  let answers: Awaited<ReturnType<typeof askInCrowd>>;
+  let answers: Awaited<ReturnType<typeof killUnderCrowd>>;
 
   async function sceneOf(name: string, asset: Asset): Promise<Scene> {
     const shop = await stage.merchant(name);
@@ -208,6 +200,7 @@ describe("TRON withdrawals and kill -9", () => {
       equal: freshTronAddress(),
       equalRequests: EQUAL_REQUESTS,
       others: Array.from({ length: OTHER_REQUESTS }, freshTronAddress),
+      payout: { network: TRON, asset: "TRX", amount: AMOUNT },
     };
     for (const name of points) scenes.set(name, await sceneOf(name, name.endsWith("again") ? "USDX" : "TRX"));
     await stage.fund([
@@ -227,15 +220,7 @@ describe("TRON withdrawals and kill -9", () => {
     await Promise.all(Object.keys(POINTS).map((point) => (deep.includes(point) ? null : reach(point))));
     console.log(`all ${cases.size} cases were at their points within ${Date.now() - begun} ms`);
 
-    const requests = askInCrowd(crowd, (destination) => ({
-      network: TRON,
-      asset: "TRX",
-      destination,
-      amount: AMOUNT,
-    }));
-    await killTwice(stage);
-    answers = await requests;
-    await askThoseAgain(cases);
+    answers = await killUnderCrowd(stage, crowd, cases);
     await untilAllSent([crowd.equal, ...crowd.others, ...[...cases.values()].map(({ destination }) => destination)]);
     await stage.settle();
   }, 300_000);

@@ -16,7 +16,7 @@ import { type RemoteSigner, startRemoteSigner } from "../support/remote-signer.t
 import { type Call, isSend } from "../support/rpc-proxy.ts";
 import { leaked } from "../support/served.ts";
 import { type Network, type Stage, startStage } from "../support/stage.ts";
-import { askInCrowd, askThoseAgain, type Crowd, expectOneEach, killTwice } from "../support/withdrawal-kills.ts";
+import { type Crowd, expectOneEach, killUnderCrowd } from "../support/withdrawal-kills.ts";
 
 const HALF = 5n * 10n ** 17n;
 const EQUAL_REQUESTS = 30;
@@ -124,10 +124,6 @@ async function withRemoteSigner(shop: Merchant): Promise<void> {
   await shop.call("PUT", "/v1/wallets/kills/signer", { type: "remote", url, address, token });
 }
 
-function payoutTo(destination: string) {
-  return { network: "storm", asset: "ETH", destination, amount: "0.5" };
-}
-
 /**
  * Within the ten seconds that the service gives a node. The fee is asked for without naming anybody, so its cases
  * come first and by themselves; what is mined comes last, so that no later block confirms it.
@@ -151,7 +147,7 @@ async function reachAll(scenes: ReadonlyMap<string, Scene>): Promise<void> {
 const points = Object.keys(POINTS);
 const cases = new Map<string, Case>();
 let crowd: Crowd;
-let answers: Awaited<ReturnType<typeof askInCrowd>>;
+let answers: Awaited<ReturnType<typeof killUnderCrowd>>;
 
 beforeAll(async () => {
   crowd = {
@@ -159,6 +155,7 @@ beforeAll(async () => {
     equal: freshAddress(),
     equalRequests: EQUAL_REQUESTS,
     others: Array.from({ length: OTHER_REQUESTS }, freshAddress),
+    payout: { network: "storm", asset: "ETH", amount: "0.5" },
   };
   await crowd.shop.fund(storm, { wei: 10n ** 19n });
   const scenes = new Map<string, Scene>();
@@ -169,10 +166,7 @@ beforeAll(async () => {
     scenes.set(name, await sceneOf(shop));
   }
   await reachAll(scenes);
-  const requests = askInCrowd(crowd, payoutTo);
-  await killTwice(stage);
-  answers = await requests;
-  await askThoseAgain(cases);
+  answers = await killUnderCrowd(stage, crowd, cases);
   const left = [...cases.values()].map(({ destination }) => untilPaid(kills, destination, HALF));
   await Promise.all([...left, ...[crowd.equal, ...crowd.others].map((to) => untilPaid(storm, to, HALF))]);
   for (const { chain } of [kills, storm]) await chain.mine(2);

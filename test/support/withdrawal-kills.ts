@@ -26,31 +26,36 @@ export async function reachedBy(shop: Merchant, id: string): Promise<Reached> {
   return { withdrawal, stored: withdrawal.attempts.map(({ tx_id }) => tx_id) };
 }
 
-export async function killTwice(stage: Served): Promise<void> {
-  for (const withinMs of KILLED_WITHIN_MS) {
-    const delayMs = Math.random() * withinMs;
-    await pause(delayMs);
-    await stage.kill();
-    console.log(`killed after ${Math.round(delayMs)} ms`);
-    await stage.restart();
-  }
-}
-
 export interface Crowd {
   readonly shop: Merchant;
   /** Paid once, however many ask. */
   readonly equal: string;
   readonly equalRequests: number;
   readonly others: readonly string[];
+  /** What each of them is to get. */
+  readonly payout: { readonly network: string; readonly asset: string; readonly amount: string };
 }
 
-/** Equal requests and others beside them, all at a time, each repeated until it is answered. @returns the equal ones' */
-export async function askInCrowd(
-  { shop, equal, equalRequests, others }: Crowd,
-  payoutTo: (destination: string) => object,
-): Promise<readonly ApiAnswer<WithdrawalView>[]> {
-  const clicked = Array.from({ length: equalRequests }, () => askUntilAnswered(shop, payoutTo(equal), "equal"));
-  const beside = others.map((to, i) => askUntilAnswered(shop, payoutTo(to), `other ${i}`));
+type Cases = ReadonlyMap<string, Pick<Reached, "withdrawal"> & { readonly shop: Merchant }>;
+
+/**
+ * The service dies twice while a crowd asks it. Then each case whose name says so is asked for again, and there is one.
+ * @returns the answers to the equal requests
+ */
+export async function killUnderCrowd(stage: Served, crowd: Crowd, cases: Cases): Promise<ApiAnswer<WithdrawalView>[]> {
+  const requests = askInCrowd(crowd);
+  await killTwice(stage);
+  const answers = await requests;
+  await askThoseAgain(cases);
+  return answers;
+}
+
+/** Equal requests and others beside them, all at a time, each repeated until it is answered. */
+async function askInCrowd(crowd: Crowd): Promise<ApiAnswer<WithdrawalView>[]> {
+  const { shop, equal, equalRequests, others, payout } = crowd;
+  const askFor = (destination: string, key: string) => askUntilAnswered(shop, { ...payout, destination }, key);
+  const clicked = Array.from({ length: equalRequests }, () => askFor(equal, "equal"));
+  const beside = others.map((to, i) => askFor(to, `other ${i}`));
   const [answers] = await Promise.all([Promise.all(clicked), Promise.all(beside)]);
   return answers;
 }
@@ -61,6 +66,25 @@ async function askUntilAnswered(shop: Merchant, body: object, key: string): Prom
     const answer = await shop.ask<WithdrawalView>("POST", "/v1/withdrawals", body, key).catch(() => null);
     if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
     await pause(AGAIN_MS);
+  }
+}
+
+async function killTwice(stage: Served): Promise<void> {
+  for (const withinMs of KILLED_WITHIN_MS) {
+    const delayMs = Math.random() * withinMs;
+    await pause(delayMs);
+    await stage.kill();
+    console.log(`killed after ${Math.round(delayMs)} ms`);
+    await stage.restart();
+  }
+}
+
+async function askThoseAgain(cases: Cases): Promise<void> {
+  for (const [name, { shop, withdrawal }] of cases) {
+    if (!name.endsWith("asked again")) continue;
+    const again = await shop.askAgain(withdrawal);
+    expect([again.status, again.body.id]).toEqual([200, withdrawal.id]);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
   }
 }
 
@@ -75,18 +99,6 @@ export async function expectOneEach(
   const all = await shop.withdrawals();
   expect(all).toHaveLength(1 + others.length);
   for (const { id } of all) await untilToldState(shop, id, "confirmed");
-}
-
-/** Asks once more for each case whose name says so, and hears of the one that there is. */
-export async function askThoseAgain(
-  cases: ReadonlyMap<string, Pick<Reached, "withdrawal"> & { readonly shop: Merchant }>,
-): Promise<void> {
-  for (const [name, { shop, withdrawal }] of cases) {
-    if (!name.endsWith("asked again")) continue;
-    const again = await shop.askAgain(withdrawal);
-    expect([again.status, again.body.id]).toEqual([200, withdrawal.id]);
-    expect(again.headers.get("idempotent-replayed")).toBe("true");
-  }
 }
 
 function pause(ms: number): Promise<void> {

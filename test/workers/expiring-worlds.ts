@@ -96,9 +96,7 @@ let double: TronNodeDouble;
 
 class TronMerchant extends ExpiringMerchant {
   static override async start(): Promise<TronMerchant> {
-    const { id, keyId, key } = await ExpiringMerchant.signUp();
-    const merchant = new TronMerchant(id, keyId, key);
-    merchant.wallet = (await merchant.hotWallet()).address;
+    const merchant = await TronMerchant.opened();
     tronChain.pay(merchant.wallet, 1_000n * TRX);
     tronChain.mine(UNSOLID + 1);
     await merchant.credit("native", 10n * TRX);
