@@ -202,9 +202,10 @@ describe("solana withdrawals and kill -9", () => {
     await stage.kill();
     await stage.mine(LIFE);
     for (const proxy of stage.proxies) proxy.setFaults({});
+    // Each further attempt is prepared by another provider first.
     const held = dying.map(([name, scene]) =>
       name.endsWith("prepared")
-        ? Promise.all([stage.proxies[0].hold(toDestination("simulateTransaction", scene, false))])
+        ? Promise.all([stage.proxies[1].hold(toDestination("simulateTransaction", scene, false))])
         : holdBoth(isSend(scene)),
     );
     await stage.restart();
