@@ -5,15 +5,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { chainAt } from "../support/anvil.ts";
-import {
-  noChromium,
-  type Page,
-  type Route,
-  type Size,
-  startBrowser,
-  type Tab,
-  type TestBrowser,
-} from "../support/browser.ts";
+import { noChromium, type Page, type Size, startBrowser, type Tab, type TestBrowser } from "../support/browser.ts";
 import { lookAtEveryScreen } from "../support/console-screens.ts";
 import {
   go,
