@@ -3,21 +3,15 @@
  * on a phone, and what it keeps from everybody else.
  */
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { chainAt } from "../support/anvil.ts";
-import {
-  noChromium,
-  type Page,
-  type Route,
-  type Size,
-  startBrowser,
-  type Tab,
-  type TestBrowser,
-} from "../support/browser.ts";
+import { noChromium, type Page, type Size, startBrowser, type Tab, type TestBrowser } from "../support/browser.ts";
 import { lookAtEveryScreen } from "../support/console-screens.ts";
 import {
   go,
   heading,
+  loseAnswer,
+  mineOnceSent,
   openConsole,
   openSandbox,
   remains,
@@ -25,6 +19,7 @@ import {
   side,
   signIn,
   signInForm,
+  withoutOwnBlocks,
 } from "../support/console-tab.ts";
 import { DEMO_ACCOUNT, type DemoShop, openDemoShop } from "../support/demo-shop.ts";
 import { freshAddress } from "../support/merchant.ts";
@@ -32,7 +27,7 @@ import { type Service, startService } from "../support/service.ts";
 
 const ETHER = 10n ** 18n;
 const PATIENCE = { timeout: 20_000 };
-/** What the browser notes of its own accord where somebody is asked to sign in. */
+/** What the browser notes of its own accord where a session has ended or none begins. */
 const REFUSED = /^console: .* status of 401 .*\/v1\//;
 
 let service: Service;
@@ -42,8 +37,6 @@ let demo: DemoShop;
 const state = (page: Page, name: string) => page.getByText(name, { exact: true }).first().waitFor();
 const confirmations = (page: Page, name: string) => page.getByRole("progressbar", { name }).waitFor();
 const chain = () => chainAt(service.chainUrl ?? "");
-const untilSent = () =>
-  vi.waitFor(async () => expect(await chain().rpc("txpool_status")).toMatchObject({ pending: "0x1" }), PATIENCE);
 const opened = (options: { size?: Size; scheme?: "light" | "dark"; path?: string } = {}): Promise<Tab> =>
   openConsole(browser, `${service.url}/#${options.path ?? "/"}`, options);
 
@@ -90,6 +83,7 @@ describe.skipIf(noChromium)("the console", () => {
       expect(JSON.parse(found).local).toEqual({ "sluice-theme": "light", "sluice-signed-in": "yes" });
       expect(`${found} ${urls.join(" ")}`).not.toContain(secret.slice(0, 12));
 
+      tab.allow(REFUSED);
       await beside.getByRole("button", { name: "Sign out" }).click();
       await signInForm(tab).waitFor();
       expect(await tab.context.cookies()).toEqual([]);
@@ -113,10 +107,8 @@ describe.skipIf(noChromium)("the console", () => {
       await shown.getByRole("button", { name: "Close" }).click();
 
       const sandbox = await openSandbox(tab, service.url);
-      // Its own blocks, which come by themselves while somebody pays, would run ahead of who looks.
-      await chain().rpc("evm_setAutomine", [false]);
-      try {
-        await Promise.all([sandbox.pay("1.5"), untilSent().then(() => chain().mine())]);
+      await withoutOwnBlocks(chain(), async () => {
+        await Promise.all([sandbox.pay("1.5"), mineOnceSent(chain())]);
         await go(page, size, "Deposits");
         await page.getByRole("link", { name: "1.5 ETH" }).click();
         await confirmations(page, "1 of 3");
@@ -129,9 +121,7 @@ describe.skipIf(noChromium)("the console", () => {
         await confirmations(page, "1 of 3");
         await sandbox.mine(2);
         await state(page, "confirmed 2 times");
-      } finally {
-        await chain().rpc("evm_setAutomine", [true]);
-      }
+      });
       const steps = page.getByRole("list", { name: "Events of this deposit" }).getByRole("listitem").locator("strong");
       await expect
         .poll(async () => (await steps.allTextContents()).map((step) => /^\w+/.exec(step)?.[0]), PATIENCE)
@@ -158,11 +148,7 @@ describe.skipIf(noChromium)("the console", () => {
       await tab.picture("new-withdrawal");
       // The service makes it, and its answer is lost on the way: it is asked again.
       tab.allow(/ERR_FAILED .*\/v1\/withdrawals/);
-      const lost = async (route: Route) => {
-        await route.fetch();
-        await route.abort();
-      };
-      await page.route("**/v1/withdrawals", lost, { times: 1 });
+      await page.route("**/v1/withdrawals", loseAnswer, { times: 1 });
       await form.getByRole("button", { name: "Withdraw" }).dblclick();
       await heading(page, "Withdrawal").waitFor();
 

@@ -3,8 +3,9 @@
  * phone.
  */
 
-import { expect } from "vitest";
-import type { Locator, Page, Size, Tab, TabOptions, TestBrowser } from "./browser.ts";
+import { expect, vi } from "vitest";
+import type { Chain } from "./anvil.ts";
+import type { Locator, Page, Route, Size, Tab, TabOptions, TestBrowser } from "./browser.ts";
 
 const PATIENCE = { timeout: 20_000 };
 
@@ -89,6 +90,27 @@ export async function openSandbox({ context, page: first }: Tab, url: string): P
     mine: (blocks) => fill("Mine blocks", "Blocks", blocks, "Mine"),
     reorganise: (depth) => fill("Reorganise", "Depth", depth, "Reorganise"),
   };
+}
+
+/** The service does what it is asked, and its answer is lost on the way. */
+export async function loseAnswer(route: Route): Promise<void> {
+  await route.fetch();
+  await route.abort();
+}
+
+/** The local chain's own blocks, which come by themselves after a payment, would run ahead of who looks. */
+export async function withoutOwnBlocks(chain: Chain, work: () => Promise<void>): Promise<void> {
+  await chain.rpc("evm_setAutomine", [false]);
+  try {
+    await work();
+  } finally {
+    await chain.rpc("evm_setAutomine", [true]);
+  }
+}
+
+export async function mineOnceSent(chain: Chain): Promise<void> {
+  await vi.waitFor(async () => expect(await chain.rpc("txpool_status")).toMatchObject({ pending: "0x1" }), PATIENCE);
+  await chain.mine();
 }
 
 /** Everything that a script of the page, an extension or somebody at the machine finds in it. */
