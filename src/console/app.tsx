@@ -54,7 +54,9 @@ function Gate() {
   const session = useQuery({
     queryKey: ["session"],
     queryFn: async () => {
-      const heard = maySession() ? await whoIsSignedIn() : null;
+      // A tab that failed to sign in takes the mark away from all of them.
+      const isKnown = Boolean(queries.getQueryData(["session"]));
+      const heard = isKnown || maySession() ? await whoIsSignedIn() : null;
       heardSession(queries, heard);
       return heard;
     },
