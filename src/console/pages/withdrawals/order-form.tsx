@@ -11,6 +11,7 @@ import { Facts } from "../../design/layout.tsx";
 import { Amount, Badge } from "../../design/text.tsx";
 import { useNetworks } from "../../networks.ts";
 import css from "./order.module.css";
+import { saidOf } from "./order.ts";
 import { foretold, placed } from "./refused.ts";
 
 const FIELDS = ["network", "asset", "destination", "amount", "account", "external_id"];
@@ -90,7 +91,7 @@ export function OrderForm({
   };
   const body = bodyOf(values);
   // What was refused since says more than the estimate before it.
-  const said = error === null ? (estimate.data ?? null) : null;
+  const said = error === null ? saidOf(body, estimate.variables, estimate.data) : null;
   const shown = placed(error ?? estimate.error) ?? foretold(said?.refusal ?? null);
   const isWhole = body.destination !== "" && body.amount !== "" && body.account !== "" && body.asset !== "";
   return (
