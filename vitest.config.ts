@@ -21,7 +21,7 @@ const report = process.env.SLUICE_TEST_REPORT;
 const LARGE_LIBRARIES = ["viem", "hono", "@hono/zod-openapi", "zod", "drizzle-orm", "drizzle-orm/durable-sqlite"];
 
 /** Files that take a minute by themselves though they are short: begun last, they would be waited for alone. */
-const LONG = /test\/(workers\/crash\/|e2e\/(start|crashes|bitcoin-|withdrawal-crashes))/;
+const LONG = /test\/(workers\/crash\/|e2e\/(start|sandbox|console|crashes|bitcoin-|solana-|tron|withdrawal-crashes))/;
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,5 +1,5 @@
 /**
- * Owns: the Worker's bundle as wrangler makes it, with what `wrangler.toml` says about it, made once for each
+ * Owns: the Worker's bundle and its console as wrangler makes them, with what `wrangler.toml` says about it, made once for each
  * state of the sources and kept: a start that finds it needs neither wrangler nor a bundler.
  *
  * A bundle is put in its place whole, so that whoever finds one can use it.
@@ -8,8 +8,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { PROJECT, Stop, toolEnvironment } from "./install.mjs";
-import { runTool } from "./tool.mjs";
+import { PROJECT, Stop } from "./install.mjs";
+import { quietEnvironment, runTool } from "./tool.mjs";
 
 const WRANGLER = join(PROJECT, "node_modules", "wrangler", "bin", "wrangler.js");
 /** Beside the packages that it is made with: a checkout that is thrown away takes its builds along. */
@@ -21,6 +21,8 @@ const MAKING = ".making-";
 const ABANDONED_MS = 3_600_000;
 /** The file that tells how the modules are to be run. */
 export const OPTIONS_FILE = "options.json";
+/** The folder with the console's files. */
+export const CONSOLE_FOLDER = "console";
 
 /**
  * @param {AbortSignal} signal
@@ -41,10 +43,11 @@ export async function builtWorker(signal) {
 /** @param {() => boolean} isAsBegun whether the sources are still those that the place is named after */
 async function build(place, isAsBegun, signal) {
   const making = mkdtempSync(join(BUILDS, MAKING));
+  const pages = join(making, CONSOLE_FOLDER);
   try {
     // The same program twice, side by side: it tells the options to a program only, and bundles on the command line only.
     await Promise.all([
-      tool([WRANGLER, "deploy", "--dry-run", "--outdir", making], signal),
+      tool([WRANGLER, "deploy", "--dry-run", "--outdir", making, "--assets", pages], signal, { SLUICE_CONSOLE: pages }),
       tool([join(PROJECT, "scripts", "worker-options.mjs"), join(making, OPTIONS_FILE)], signal),
     ]);
     // What was edited meanwhile is in the bundle or is not: nobody can tell.
@@ -97,23 +100,7 @@ function digestOfSources() {
   return digest.digest("hex").slice(0, 32);
 }
 
-async function tool(args, signal) {
-  const { code, says } = await runTool(args, quietEnvironment(), signal);
+async function tool(args, signal, environment = {}) {
+  const { code, says } = await runTool(args, { ...quietEnvironment(), ...environment }, signal);
   if (code !== 0) throw new Stop(`The Worker could not be built:\n${says}`);
-}
-
-/** Nobody outside this machine is asked, and no account's settings are read. */
-function quietEnvironment() {
-  const environment = {
-    ...toolEnvironment(),
-    CI: "true",
-    NO_COLOR: "1",
-    WRANGLER_SEND_METRICS: "false",
-    WRANGLER_SEND_ERROR_REPORTS: "false",
-    WRANGLER_HIDE_BANNER: "true",
-    WRANGLER_WRITE_LOGS: "false",
-    CLOUDFLARE_CF_FETCH_ENABLED: "false",
-  };
-  for (const name of ["CLOUDFLARE_ENV", "CLOUDFLARE_INCLUDE_PROCESS_ENV", "FORCE_COLOR"]) delete environment[name];
-  return environment;
 }

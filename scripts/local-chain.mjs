@@ -53,8 +53,9 @@ export function anvilBinary() {
 /**
  * @param {{ path: string, environment: Record<string, string> }} folder
  * @param {Record<string, string | undefined>} environment for the child
- * @returns {Promise<{ url: string, running: RunningChain, ended: Promise<Error>, stop: () => Promise<void> }>}
- *   `ended` resolves when the chain ends without having been stopped
+ * @returns {Promise<{ url: string, running: RunningChain, ended: Promise<Error>, alone: (work: () => Promise<unknown>) => Promise<void>, stop: () => Promise<void> }>}
+ *   `ended` resolves when the chain ends without having been stopped. `alone`: nothing is mined here while `work` is at
+ *   it, and what it made of the chain is stored before this resolves.
  */
 export async function startLocalChain(folder, environment) {
   const home = join(folder.path, "chain");
@@ -80,6 +81,7 @@ export async function startLocalChain(folder, environment) {
         running: { url: chain.url, pid: chain.pid, kept },
         url: chain.url,
         ended: chain.ended,
+        alone: chain.alone,
         stop: chain.stop,
       };
     }
@@ -150,6 +152,7 @@ function spawnChain(port, home, kept, load, environment) {
   let says = "";
   let keptHead = "";
   let storing = Promise.resolve();
+  let turn = Promise.resolve();
   child.stderr.on("data", (chunk) => {
     says = (says + chunk).slice(-1_000);
   });
@@ -205,23 +208,41 @@ function spawnChain(port, home, kept, load, environment) {
   async function follow() {
     let changedAt = Date.now();
     let settled = false;
-    while (!stopping) {
-      try {
-        if (await keep()) {
-          changedAt = Date.now();
-          settled = false;
-        } else if (!settled && Date.now() - changedAt >= SETTLE_EVERY_MS) {
-          settled = !(await wantsBlocks(url));
-          if (!settled) {
-            await rpc(url, "evm_mine", []);
-            continue;
-          }
-        }
-      } catch {
-        // Busy mining, or ended: then `ended` says so. The next look tries again.
+    /** Tells whether a block was mined: then there is something to store at once. */
+    async function look() {
+      if (await keep()) {
+        changedAt = Date.now();
+        settled = false;
+      } else if (!settled && Date.now() - changedAt >= SETTLE_EVERY_MS) {
+        settled = !(await wantsBlocks(url));
+        if (!settled) await rpc(url, "evm_mine", []);
+        return !settled;
       }
-      await pause(LOOK_EVERY_MS);
+      return false;
     }
+    while (!stopping) {
+      // Busy mining, or ended: then `ended` says so. The next look tries again.
+      const again = await inTurn(look).catch(() => false);
+      if (!again) await pause(LOOK_EVERY_MS);
+    }
+  }
+
+  function inTurn(work) {
+    const mine = turn.then(work);
+    turn = mine.catch(() => {});
+    return mine;
+  }
+
+  /** anvil loses blocks for good when one is mined while it replaces others. */
+  function alone(work) {
+    return inTurn(async () => {
+      try {
+        await work();
+      } finally {
+        keptHead = "";
+        await keep();
+      }
+    });
   }
 
   async function stop() {
@@ -240,7 +261,7 @@ function spawnChain(port, home, kept, load, environment) {
   const ended = exited.then((reason) =>
     stopping ? new Promise(() => {}) : new Stop(`The local chain ended unexpectedly: ${reason}.`),
   );
-  return { url, pid: child.pid, ended, ready, keep, stop, end, follow: () => void follow() };
+  return { url, pid: child.pid, ended, ready, keep, alone, stop, end, follow: () => void follow() };
 }
 
 /**

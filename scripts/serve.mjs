@@ -4,14 +4,14 @@
  * line, in an environment or in a file. When that channel closes, whatever the reason, this process ends
  * and takes the runtime with it.
  *
- * In:  { host, port, build, persist, bindings, chain }, later "stop".
+ * In:  { host, port, build, persist, bindings, chain, sandbox }, later "stop".
  * Out: "ready", { log }.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { OPTIONS_FILE } from "./build.mjs";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, Response as WorkerResponse } from "miniflare";
+import { CONSOLE_FOLDER, OPTIONS_FILE } from "./build.mjs";
 import { endAbandonedChain } from "./local-chain.mjs";
 
 process.once("message", (settings) =>
@@ -21,7 +21,7 @@ process.once("message", (settings) =>
   }),
 );
 
-async function serve({ host, port, build, persist, bindings, chain }) {
+async function serve({ host, port, build, persist, bindings, chain, sandbox }) {
   let server = null;
   async function end() {
     await server?.dispose().catch(() => {});
@@ -50,15 +50,41 @@ async function serve({ host, port, build, persist, bindings, chain }) {
       resourcePersistencePath: join(persist, "v3"),
       // The scheduled handler is called by hand: nothing else fires it here.
       unsafeTriggerHandlers: true,
-      workers: [{ name: "sluice", ...optionsIn(build), modulesRoot: build, modules: modulesIn(build), bindings }],
+      workers: [
+        {
+          name: "sluice",
+          ...optionsIn(build),
+          modulesRoot: build,
+          modules: modulesIn(build),
+          bindings,
+          // Nothing that is deployed has this binding: it is made here alone.
+          ...(sandbox === null ? {} : { serviceBindings: { SANDBOX: (request) => askSandbox(sandbox, request) } }),
+        },
+      ],
     }),
   );
   await server.ready;
   process.send?.("ready");
 }
 
+/** The Worker's request, with the token that the sandbox knows this process by. */
+async function askSandbox({ url, token }, request) {
+  const { pathname, search } = new URL(request.url);
+  const headers = { "x-sluice-sandbox": token };
+  for (const name of ["x-sluice-tenant", "content-type"]) {
+    const value = request.headers.get(name);
+    if (value !== null) headers[name] = value;
+  }
+  const body = request.method === "GET" ? null : await request.text();
+  const answer = await fetch(`${url}${pathname}${search}`, { method: request.method, headers, body });
+  const text = answer.status === 204 ? null : await answer.text();
+  return new WorkerResponse(text, { status: answer.status, headers: { "content-type": "application/json" } });
+}
+
+/** As wrangler told them; the console's files lie beside them. */
 function optionsIn(build) {
-  return JSON.parse(readFileSync(join(build, OPTIONS_FILE), "utf8"));
+  const options = JSON.parse(readFileSync(join(build, OPTIONS_FILE), "utf8"));
+  return { ...options, assets: { ...options.assets, directory: join(build, CONSOLE_FOLDER) } };
 }
 
 /** The first one is where the Worker begins. */

@@ -1,7 +1,7 @@
 /**
  * Owns: `npm start`, from an empty checkout to a service that answers, and its end.
  *
- * Data folder, local chain, schema, Worker: started in this order, taken down in the reverse one, and
+ * Data folder, local chain, sandbox, schema, Worker: started in this order, taken down in the reverse one, and
  * whatever ends first ends all. This file and what it imports use Node's built-in modules only, since
  * nothing is installed yet when it begins.
  */
@@ -13,7 +13,8 @@ import { endLeftovers, firstRootKey, openDataFolder, secretOf } from "./data-fol
 import { ensureInstalled, PROJECT, Stop } from "./install.mjs";
 import { startLocalChain } from "./local-chain.mjs";
 import { probePort } from "./ports.mjs";
-import { applyMigrations, startCron, startWorker } from "./worker.mjs";
+import { startSandbox, wantsSandbox } from "./sandbox.mjs";
+import { applyMigrations, startCron, startWorker, urlOf } from "./worker.mjs";
 
 /** Children of a start that was killed notice, store the chain, and end. */
 const LEFTOVERS_GRACE_MS = 3_000;
@@ -66,27 +67,35 @@ async function run(signal, atEnd) {
   const chain =
     given.RPC_LOCAL === undefined ? await startLocalChain(folder, { ...given, ...folder.environment }) : null;
   if (chain !== null) atEnd(chain.stop);
-  const [build] = await Promise.all([builtWorker(signal), applyMigrations(folder, signal)]);
+  // Only with a chain that is nobody else's: what the sandbox does to a chain is done to all who use it.
+  const hasSandbox = chain !== null && wantsSandbox(given.SANDBOX, host);
+  const [build, sandbox] = await Promise.all([
+    builtWorker(signal),
+    hasSandbox ? startSandbox(folder, chain, urlOf(host, port)) : null,
+    applyMigrations(folder, signal),
+  ]);
+  if (sandbox !== null) atEnd(sandbox.stop);
   const worker = startWorker(folder, {
     host,
     port,
     build,
-    bindings: bindingsOf(given, folder, chain),
+    bindings: bindingsOf(given, folder, sandbox?.rpcUrl ?? chain?.url),
     chain: chain?.running ?? null,
+    sandbox: sandbox?.control ?? null,
   });
   atEnd(worker.stop);
-  const ended = Promise.race([worker.ended, ...(chain === null ? [] : [chain.ended])]).then((reason) =>
-    Promise.reject(reason),
-  );
+  const parts = [worker, chain, sandbox].filter((part) => part !== null);
+  const ended = Promise.race(parts.map((part) => part.ended)).then((reason) => Promise.reject(reason));
   await Promise.race([worker.untilHealthy(), ended]);
   atEnd(startCron(worker.url));
 
-  console.log(greeting(worker.url, chain?.url ?? null, folder.path));
+  console.log(greeting(worker.url, chain?.url ?? null, folder.path, sandbox?.enterUrl ?? null));
+  sandbox?.openShop();
   await ended;
 }
 
 /** What the Worker gets: networks and their settings as given, secrets as given or kept. */
-function bindingsOf(given, folder, chain) {
+function bindingsOf(given, folder, chainUrl) {
   const bindings = {
     ALLOW_LOCAL_WEBHOOKS: given.ALLOW_LOCAL_WEBHOOKS ?? "true",
     KEY_PEPPER: secretOf(folder.path, "key-pepper", given.KEY_PEPPER),
@@ -97,7 +106,7 @@ function bindingsOf(given, folder, chain) {
   for (const [name, value] of Object.entries(given)) {
     if (/^RPC_[A-Z0-9_]+$/.test(name) || name === "NETWORKS" || name === "DNS_RESOLVER") bindings[name] = value;
   }
-  if (chain !== null) bindings.RPC_LOCAL = chain.url;
+  if (chainUrl !== undefined) bindings.RPC_LOCAL = chainUrl;
   return bindings;
 }
 
@@ -124,9 +133,10 @@ async function claimPort(host, wanted) {
 const DEV_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const ADDRESS = "0x00000000000000000000000000000000000a11ce";
 
-function greeting(url, chainUrl, folder) {
+function greeting(url, chainUrl, folder, enterUrl) {
   const lines = [`Sluice listens on ${url}`];
   if (chainUrl !== null) lines.push(`  local chain     ${chainUrl}  (network "local", chain id 31337)`);
+  if (enterUrl !== null) lines.push(`  Console: ${enterUrl}`);
   lines.push(`  data            ${folder}`, `  operator token  ${join(folder, "operator-token")}`, "", "Try it:");
   lines.push(
     `  KEY=$(curl -s ${url}/v1/tenants -H 'content-type: application/json' -d '{"name":"My shop"}' | sed 's/.*"secret":"\\([^"]*\\)".*/\\1/')`,

@@ -4,7 +4,7 @@
  *
  * The last line says `N passed, N failed`, for people and programs that read the end of a log; tests that did not
  * run are counted there and named above it. No package of the system's is needed: EVM chain and runtime come with
- * npm, the Bitcoin node from Debian's archive (bitcoind.mjs).
+ * npm, the Bitcoin node and the browser from Debian's archive (bitcoind.mjs, chromium.mjs).
  */
 
 import { spawn } from "node:child_process";
@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { askedToEnd } from "./asked-to-end.mjs";
 import { bitcoindEnvironment, findBitcoind, missingNotice } from "./bitcoind.mjs";
+import { chromiumEnvironment, findChromium, noChromiumNotice } from "./chromium.mjs";
 import { ensureInstalled, PROJECT, Stop, toolEnvironment, toolNode } from "./install.mjs";
 
 const VITEST = join(PROJECT, "node_modules", "vitest", "vitest.mjs");
@@ -26,7 +27,7 @@ async function main() {
     const selected = process.argv.slice(2);
     const code =
       selected.length === 0
-        ? await run("npm", ["run", "check"], { ...(await bitcoind(asked)), SLUICE_TEST_REPORT: report }, asked)
+        ? await run("npm", ["run", "check"], { ...(await programs(asked)), SLUICE_TEST_REPORT: report }, asked)
         : await run(toolNode(), [VITEST, "run", ...selected], { SLUICE_TEST_REPORT: report }, asked);
     // Selected by name, all others are skipped: not worth a line each.
     const byName = selected.some((one) => /^(-t|--test-?name-?pattern)/i.test(one));
@@ -41,11 +42,13 @@ async function main() {
   }
 }
 
-/** Looked for once, before all; a selection of tests looks when one of them wants it. */
-async function bitcoind(signal) {
-  const found = await findBitcoind({ signal });
-  if ("missing" in found) console.error(missingNotice(found.missing));
-  return bitcoindEnvironment(found);
+/** Looked for once, before all; a selection of tests looks when one of them wants one. */
+async function programs(signal) {
+  const bitcoind = await findBitcoind({ signal });
+  if ("missing" in bitcoind) console.error(missingNotice(bitcoind.missing));
+  const chromium = await findChromium({ signal });
+  if ("missing" in chromium) console.error(noChromiumNotice(chromium.missing));
+  return { ...bitcoindEnvironment(bitcoind), ...chromiumEnvironment(chromium) };
 }
 
 /** Runs to the end, also when asked to stop: then the child is, and its code is not 0. */

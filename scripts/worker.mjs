@@ -8,8 +8,8 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readIfThere, writeWhole } from "./data-folder.mjs";
-import { PROJECT, Stop, toolEnvironment, toolNode } from "./install.mjs";
-import { runTool } from "./tool.mjs";
+import { PROJECT, Stop, toolNode } from "./install.mjs";
+import { quietEnvironment, runTool } from "./tool.mjs";
 
 const WRANGLER = join(PROJECT, "node_modules", "wrangler", "bin", "wrangler.js");
 const MIGRATIONS = join(PROJECT, "migrations");
@@ -31,32 +31,15 @@ function persistFolder(folder) {
 /** Quiet tools that write nothing outside the data folder and ask nobody outside this machine. */
 function wranglerEnvironment(folder) {
   const environment = {
-    ...toolEnvironment(),
+    ...quietEnvironment(),
     ...folder.environment,
-    CI: "true",
-    NO_COLOR: "1",
-    WRANGLER_SEND_METRICS: "false",
-    WRANGLER_SEND_ERROR_REPORTS: "false",
-    WRANGLER_HIDE_BANNER: "true",
-    WRANGLER_WRITE_LOGS: "false",
     WRANGLER_REGISTRY_PATH: join(folder.path, "registry"),
     WRANGLER_CACHE_DIR: join(folder.path, "cache"),
-    CLOUDFLARE_CF_FETCH_ENABLED: "false",
     X_LOCAL_OBSERVABILITY: "false",
     // It would show every database to whoever reaches the port.
     X_LOCAL_EXPLORER: "false",
   };
-  for (const name of [
-    "KEY_PEPPER",
-    "OPERATOR_TOKEN",
-    "WALLET_SEED",
-    "SECRETS_KEY",
-    "CLOUDFLARE_ENV",
-    "CLOUDFLARE_INCLUDE_PROCESS_ENV",
-    "FORCE_COLOR",
-  ]) {
-    delete environment[name];
-  }
+  for (const name of ["KEY_PEPPER", "OPERATOR_TOKEN", "WALLET_SEED", "SECRETS_KEY"]) delete environment[name];
   return environment;
 }
 
@@ -93,11 +76,11 @@ function digestOf(migrations) {
 
 /**
  * @param {{ path: string, environment: Record<string, string> }} folder
- * @param {{ host: string, port: number, build: string, bindings: Record<string, string>, chain: import("./local-chain.mjs").RunningChain | null }} options
+ * @param {{ host: string, port: number, build: string, bindings: Record<string, string>, chain: import("./local-chain.mjs").RunningChain | null, sandbox: { url: string, token: string } | null }} options
  * @returns {{ url: string, untilHealthy: () => Promise<void>, ended: Promise<Error>, stop: () => Promise<void> }}
  *   `ended` resolves when it ends without having been stopped
  */
-export function startWorker(folder, { host, port, build, bindings, chain }) {
+export function startWorker(folder, { host, port, build, bindings, chain, sandbox }) {
   const child = spawn(toolNode(), [join(PROJECT, "scripts", "serve.mjs")], {
     cwd: PROJECT,
     env: wranglerEnvironment(folder),
@@ -126,7 +109,7 @@ export function startWorker(folder, { host, port, build, bindings, chain }) {
   child.on("message", (message) => {
     if (typeof message === "object" && "log" in message) show(oneLine(message.log));
   });
-  child.send({ host, port, build, persist: persistFolder(folder), bindings, chain });
+  child.send({ host, port, build, persist: persistFolder(folder), bindings, chain, sandbox });
 
   async function stop() {
     stopping = true;
@@ -147,8 +130,13 @@ export function startWorker(folder, { host, port, build, bindings, chain }) {
     for (const line of held) show(line);
   }
 
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = urlOf(host, port);
   return { url, untilHealthy, ended, stop };
+}
+
+/** Where the Worker is reached. */
+export function urlOf(host, port) {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** @throws Error with what came instead of a healthy answer */

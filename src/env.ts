@@ -15,6 +15,8 @@ export interface Env extends SettingsSource {
   readonly WEBHOOK_ENDPOINT: DurableObjectNamespace<EndpointApi & Rpc.DurableObjectBranded>;
   /** Cloudflare's rate limiter for sign-ups; absent where the platform has none. */
   readonly SIGNUP_LIMITER?: RateLimit;
+  /** The local sandbox. A start on a developer's machine alone has it; a Worker that is deployed never does. */
+  readonly SANDBOX?: Fetcher;
   readonly KEY_PEPPER: string;
   readonly OPERATOR_TOKEN: string;
   readonly WALLET_SEED: string;

@@ -8,6 +8,7 @@
  */
 
 import type { ExpiringLook, ExpiringQuestion } from "../core/expiring-look.ts";
+import type { FeePart } from "../core/fee-kind.ts";
 import type { NetworkSettings } from "../core/network.ts";
 import type { SendMeaning } from "../core/send-answer.ts";
 
@@ -65,6 +66,8 @@ export interface ExpiringSigner {
 export interface ExpiringCost {
   readonly nowUnits: bigint;
   readonly mostUnits: bigint;
+  /** What `nowUnits` is made of. */
+  readonly parts: readonly FeePart[];
   /** What would keep it from being paid now, in words; null: nothing that is known. */
   readonly warning: string | null;
 }
@@ -82,6 +85,11 @@ export interface ExpiringNode {
   send(raw: string, txId: string): Promise<{ readonly meaning: SendMeaning; readonly text: string }>;
   /** @throws ChainFault */
   cost(intent: ExpiringIntent): Promise<ExpiringCost>;
+  /**
+   * Why nobody could be paid there, in words, where an address alone does not tell; null: nothing that is known.
+   * @throws ChainFault
+   */
+  destinationProblem?(intent: ExpiringIntent): Promise<string | null>;
   /** Base units, final: of the native coin, then of each contract; null for one that does not say. @throws ChainFault */
   balances(owner: string, contracts: readonly string[]): Promise<readonly (bigint | null)[]>;
 }
@@ -89,8 +97,18 @@ export interface ExpiringNode {
 /** Everything of one family that paying out takes. */
 export interface ExpiringChain {
   readonly nodes: readonly ExpiringNode[];
+  /**
+   * Beyond the point that final blocks have reached, the furthest at which what is signed now may expire, in the
+   * measure of `expiresAt`. What one provider dates later would keep its withdrawal waiting for as long as it likes.
+   */
+  readonly longestLife: number;
   /** @param seedHex as for every derived wallet @throws Error for a seed that is none */
   signer(seedHex: string, tenantId: string): ExpiringSigner;
+  /**
+   * The last point at which anything that was signed can land, whatever a provider said of its expiry, when final blocks
+   * had reached this one. Absent where the signed bytes state their expiry themselves.
+   */
+  readonly landsUntil?: (finalPoint: number) => number;
   /** Decodes signed bytes and compares them with what was approved, field by field. */
   read(raw: string, unsigned: Unsigned, intent: ExpiringIntent): ReadExpiring;
 }

@@ -66,6 +66,8 @@ export type AttemptNews =
 export interface AgreedExpiring {
   readonly finalHeight: number;
   readonly finalPoint: number;
+  /** Final blocks have reached this, unless as many are wrong as it takes to call something dead. Where all are right, the highest that most say. */
+  readonly newestPoint: number;
   newsOf(attempt: AskedAttempt): AttemptNews;
 }
 
@@ -86,6 +88,11 @@ export function agreeOnExpiring(looks: readonly ExpiringLook[], providers: numbe
       reached(
         looks.map(({ finalPoint }) => finalPoint),
         quorum,
+      ) ?? -1,
+    newestPoint:
+      reached(
+        looks.map(({ finalPoint }) => finalPoint),
+        looks.length - quorum + 1,
       ) ?? -1,
     newsOf: (attempt) => newsOf(attempt, looks, quorum),
   };

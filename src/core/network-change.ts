@@ -19,6 +19,9 @@ import { keysOfOthers, type Override, shown } from "./network-keys.ts";
 /** A coinbase output counts at 101 confirmations, and must still be inside the window then. */
 const MIN_BITCOIN_WINDOW = 101;
 
+/** Ten minutes. A look reads twice as many blocks at most. */
+const MAX_TRON_LIFE_BLOCKS = 200;
+
 export type Changed =
   | { readonly ok: true; readonly network: NetworkSettings }
   | { readonly ok: false; readonly problems: readonly string[] };
@@ -108,11 +111,18 @@ function bitcoinProblems({ id, finality, reorgWindow, payout }: BitcoinNetwork):
   return problems;
 }
 
-function expiringProblems({ id, finality, nativeAsset, payout }: TronNetwork | SolanaNetwork): readonly string[] {
+function expiringProblems(network: TronNetwork | SolanaNetwork): readonly string[] {
+  const { id, family, finality, nativeAsset, payout } = network;
   const problems: string[] = [];
   const { symbol, decimals } = nativeAsset;
   if (finality !== "tag")
     problems.push(`${id}.finality: expected "tag", as only final blocks are read, got ${shown(finality)}`);
+  if (family === "tron" && payout.replaceAfterBlocks > MAX_TRON_LIFE_BLOCKS) {
+    const why = "all blocks that could hold a payment are read before another is signed";
+    problems.push(
+      `${id}.replace_after_blocks: expected ${MAX_TRON_LIFE_BLOCKS} at most (${why}), got ${payout.replaceAfterBlocks}`,
+    );
+  }
   const fee = parseAmount(payout.maxFee, decimals);
   if (!fee.ok || fee.units === 0n) {
     const expected = `more than nothing, with at most ${decimals} decimals of ${symbol}`;

@@ -15,6 +15,9 @@ export const NATIVE = "native";
  */
 export const UNMINED = 2 ** 52;
 
+/** Bytes of a memo that are kept. Written as JSON, even of control characters alone, an event stays below 20 KB with them. */
+export const MAX_MEMO_BYTES = 512;
+
 export interface TransferKey {
   /** Transaction hash, lower case. */
   readonly txId: string;
@@ -36,6 +39,11 @@ export interface Transfer extends TransferKey {
   /** `UNMINED`: in no block yet. */
   readonly height: number;
   readonly blockHash: string;
+  /**
+   * What the sender wrote beside it, of `MAX_MEMO_BYTES` at most: text, or `0x` and hex. Not part of the payment's
+   * identity; the transaction's id commits to it. Left out: nothing, or the chain has no such thing.
+   */
+  readonly memo?: string;
   /** Depth below which the chain itself keeps it from being spent, whatever anybody's policy says; left out: 1. */
   readonly leastDepth?: number;
 }

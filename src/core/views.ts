@@ -5,6 +5,7 @@
  */
 
 import type { AddressType } from "./extended-key.ts";
+import type { FeeKind } from "./fee-kind.ts";
 import type { DisabledReason } from "./webhook-schedule.ts";
 import type { WithdrawalState } from "./withdrawal.ts";
 
@@ -35,6 +36,15 @@ export interface ApiKeyView {
   revoked_at: string | null;
   /** Only in the answer that creates the key. */
   secret?: string;
+}
+
+/** Who is signed in, and until when. */
+export interface SessionView {
+  tenant: TenantView;
+  api_key: ApiKeyView;
+  expires_at: string;
+  /** Of the newest event: whoever follows the feed from there on hears what comes after this answer. */
+  event_sequence: number;
 }
 
 export interface AssetView {
@@ -102,6 +112,8 @@ export interface DepositView {
   /** Both null: it waits to be mined, or was dropped while it waited. */
   block_height: number | null;
   block_hash: string | null;
+  /** What its sender wrote beside it; null: nothing, or the network has no memos. */
+  memo: string | null;
   created_at: string;
   confirmed_at: string | null;
   reverted_at: string | null;
@@ -184,6 +196,14 @@ export interface WithdrawalView {
   attempts: WithdrawalAttemptView[];
 }
 
+export interface FeePartView {
+  kind: FeeKind;
+  /** How much is used of what the fee is for, stake or free allowance included: bytes, units of energy; null: it is one thing. */
+  quantity: number | null;
+  /** In `fee_asset`. */
+  fee: string;
+}
+
 export interface EstimateView {
   network: string;
   asset: string;
@@ -193,6 +213,8 @@ export interface EstimateView {
   /** What the network would take now, and the most that would be signed; in `fee_asset`. null: the chain is out of reach. */
   fee: string | null;
   max_fee: string | null;
+  /** What `fee` is made of where a network takes fees of several kinds; empty elsewhere. */
+  fee_parts: FeePartView[];
   fee_asset: string;
   /** Whether the same request would be accepted now. Accepted is not yet paid: see `warning`. */
   accepted: boolean;

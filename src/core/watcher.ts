@@ -16,7 +16,7 @@ import type { DepositStatus } from "./views.ts";
 export type ConfirmationRule = number | "finalized";
 
 export interface SeenPayment
-  extends Pick<Transfer, "address" | "asset" | "amountUnits" | "height" | "blockHash" | "leastDepth"> {
+  extends Pick<Transfer, "address" | "asset" | "amountUnits" | "height" | "blockHash" | "leastDepth" | "memo"> {
   /** Time stamp of its block, unix seconds. */
   readonly timestamp: number;
 }
@@ -160,10 +160,10 @@ function takenBack(told: Told): Step {
 }
 
 function seenAgain(before: Told | null, seen: SeenPayment, rule: ConfirmationRule): Told {
-  const { address, asset, amountUnits, height, blockHash, timestamp, leastDepth } = seen;
-  const least = leastDepth === undefined ? {} : { leastDepth };
+  const { address, asset, amountUnits, height, blockHash, timestamp, leastDepth, memo } = seen;
+  const more = { ...(leastDepth === undefined ? {} : { leastDepth }), ...(memo === undefined ? {} : { memo }) };
   const epoch = before === null ? 1 : before.status === "reverted" ? before.epoch + 1 : before.epoch;
-  return { address, asset, amountUnits, height, blockHash, timestamp, ...least, status: "pending", epoch, rule };
+  return { address, asset, amountUnits, height, blockHash, timestamp, ...more, status: "pending", epoch, rule };
 }
 
 function take(steps: Step[], step: Step): Told {

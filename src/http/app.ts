@@ -21,6 +21,8 @@ import { networkRoutes } from "./routes/networks.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { policyRoutes } from "./routes/policies.ts";
 import { reconciliationRoutes } from "./routes/reconciliation.ts";
+import { sandboxRoutes } from "./routes/sandbox.ts";
+import { sessionRoutes } from "./routes/session.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
 import { walletRoutes } from "./routes/wallets.ts";
 import { webhookEndpointRoutes } from "./routes/webhook-endpoints.ts";
@@ -52,6 +54,7 @@ export function createApp(services: Services): App {
 
   tenantRoutes(app);
   apiKeyRoutes(app);
+  sessionRoutes(app);
   networkRoutes(app);
   assetRoutes(app);
   addressRoutes(app);
@@ -68,6 +71,8 @@ export function createApp(services: Services): App {
   healthRoutes(app);
   operatorRoutes(app);
   describeApi(app);
+  // Behind the description: it is of the API that everybody has.
+  if (services.sandbox !== null) sandboxRoutes(app, services.sandbox);
   refuseOtherMethods(app);
 
   app.notFound((c) => problem(c, NOT_FOUND, null));

@@ -9,13 +9,17 @@ import type { ProblemStatus } from "./problem.ts";
 import {
   allowJson,
   authenticate,
+  authenticateByKey,
+  authenticateBySession,
   checkIdempotencyKey,
+  fromProvenName,
   operatorOnly,
   requireIdempotencyKey,
   requireJson,
 } from "./stages.ts";
 
 export const API_KEY = "apiKey";
+export const SESSION = "session";
 export const OPERATOR_TOKEN = "operatorToken";
 export const IDEMPOTENCY_PARAMETER = "IdempotencyKey";
 export const REQUIRED_IDEMPOTENCY_PARAMETER = "RequiredIdempotencyKey";
@@ -29,15 +33,18 @@ function stages<const S extends MiddlewareHandler[]>(...handlers: S): S {
 
 const withIdempotency = { parameters: [{ $ref: `#/components/parameters/${IDEMPOTENCY_PARAMETER}` as const }] };
 const byKey = { security: [{ [API_KEY]: [] as string[] }] };
+const bySession = { security: [{ [SESSION]: [] as string[] }] };
+/** One or the other. */
+const byKeyOrSession = { security: [...byKey.security, ...bySession.security] };
 const byOperator = { security: [{ [OPERATOR_TOKEN]: [] as string[] }] };
 
-/** GET and DELETE with an API key. */
-export const keyed = { ...byKey, middleware: stages(authenticate) };
+/** GET and DELETE with an API key, or with the session that one signed in to. So are the others that are `keyed`. */
+export const keyed = { ...byKeyOrSession, middleware: stages(authenticate) };
 /** PUT and PATCH: a body, and by their nature no need of an idempotency key. */
-export const keyedWithBody = { ...byKey, middleware: stages(authenticate, requireJson) };
+export const keyedWithBody = { ...byKeyOrSession, middleware: stages(authenticate, requireJson) };
 /** POST with a body. */
 export const keyedPost = {
-  ...byKey,
+  ...byKeyOrSession,
   ...withIdempotency,
   middleware: stages(authenticate, checkIdempotencyKey, requireJson),
 };
@@ -46,21 +53,29 @@ export const keyedPost = {
  * whatever its body is like.
  */
 export const keyedOnce = {
-  ...byKey,
+  ...byKeyOrSession,
   parameters: [{ $ref: `#/components/parameters/${REQUIRED_IDEMPOTENCY_PARAMETER}` as const }],
   middleware: stages(authenticate, requireIdempotencyKey, requireJson),
 };
 /** POST that means something without a body. */
 export const keyedAction = {
-  ...byKey,
+  ...byKeyOrSession,
   ...withIdempotency,
   middleware: stages(authenticate, checkIdempotencyKey, allowJson),
 };
+/** The same with an API key and nothing else: sign-in alone. */
+export const keyOnlyAction = {
+  ...byKey,
+  ...withIdempotency,
+  middleware: stages(authenticateByKey, checkIdempotencyKey, allowJson),
+};
+/** GET and DELETE of the session itself. */
+export const ofSession = { ...bySession, middleware: stages(authenticateBySession) };
 /** POST without a key: sign-up alone. */
 export const openPost = {
   security: [] as Record<string, string[]>[],
   ...withIdempotency,
-  middleware: stages(checkIdempotencyKey, requireJson),
+  middleware: stages(fromProvenName, checkIdempotencyKey, requireJson),
 };
 export const operated = { ...byOperator, middleware: stages(operatorOnly) };
 export const operatedAction = {
@@ -98,8 +113,8 @@ export function optionalBody<S extends z.ZodType>(schema: S) {
 
 const DESCRIPTIONS: Readonly<Record<ProblemStatus, string>> = {
   400: "Not a JSON object, or a header or cursor that does not fit",
-  401: "No valid API key",
-  403: "The key lacks a scope",
+  401: "No valid API key or session",
+  403: "The key lacks a scope, or a page of another origin called",
   404: "Unknown, or another tenant's",
   405: "The path does not know this method",
   409: "The present state does not allow this",

@@ -53,7 +53,7 @@ export function logFault(thrown: unknown, facts: Readonly<Record<string, string 
 function withoutSecrets(message: string): string {
   return (
     message
-      .replace(/\b(sk|whsec)_[\w+/=-]+/g, "$1_***")
+      .replace(/\b(sk|ses|whsec)_[\w+/=-]+/g, "$1_***")
       // Extended private keys are refused before anything is done with them; what quotes one shows none of it.
       .replace(/\b([a-z]prv)\w+/gi, "$1***")
       .replace(/\bbearer\s+\S+/gi, "Bearer ***")

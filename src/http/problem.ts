@@ -26,7 +26,7 @@ export const PROBLEM_TITLES: Readonly<Record<RefusalCode, string>> = {
   invalid_idempotency_key: "The Idempotency-Key does not fit",
   idempotency_key_missing: "The Idempotency-Key is missing",
   unauthorized: "No valid API key",
-  forbidden: "The API key lacks a scope",
+  forbidden: "The caller may not do this",
   not_found: "Not found",
   method_not_allowed: "Method not allowed",
   address_taken: "The address belongs to another tenant",

@@ -20,11 +20,16 @@ export interface Services {
   readonly store: EdgeStore;
   /** Whether this client may sign up once more now; null where nothing limits. */
   readonly signUpLimit: ((clientAddress: string) => Promise<boolean>) | null;
+  /** Who answers the calls under /sandbox; null: there are none. */
+  readonly sandbox: Sandbox | null;
   /** Unix milliseconds. */
   now(): number;
   /** Fresh random bytes. */
   random(bytes: number): Uint8Array;
 }
+
+/** The local sandbox, by whatever way it is reached. */
+export type Sandbox = (request: Request) => Promise<Response>;
 
 /** What the edge itself writes and reads in D1. Every call may be repeated. */
 export interface EdgeStore {
@@ -65,9 +70,9 @@ export interface HttpEnv {
 
 export type App = OpenAPIHono<HttpEnv>;
 
-/** Only behind `authenticate`: a route without it cannot name the tenant's object at all. */
-export interface TenantEnv {
-  Variables: HttpEnv["Variables"] & { caller: Caller; tenant: TenantApi };
+/** Only behind `authenticate` and its like: a route without it cannot name the tenant's object at all. */
+export interface TenantEnv<C extends Caller = Caller> {
+  Variables: HttpEnv["Variables"] & { caller: C; tenant: TenantApi };
 }
 
 /** Only behind `requireIdempotencyKey`. */

@@ -1,30 +1,93 @@
 /**
- * What a request passes before its route: the key, the idempotency key, the body. Each stage lets it
- * on or answers with a problem; nothing here asks anybody else, so a forged key costs no I/O.
+ * What a request passes before its route: the key or the session, the idempotency key, the body. Each stage lets it
+ * on or answers with a problem; nothing here asks anybody else, so a forged key or cookie costs no I/O.
  */
 
 import { sha256 } from "@noble/hashes/sha256";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils";
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import { equalInConstantTime, readApiKey } from "../core/api-key.ts";
+import { readApiKey } from "../core/api-key.ts";
+import { equalInConstantTime } from "../core/keyed-token.ts";
 import type { Refusal } from "../core/refusal.ts";
-import type { Idempotency } from "../objects/api.ts";
+import { readSessionToken } from "../core/session-token.ts";
+import type { Caller, Idempotency, KeyCaller, SessionCaller } from "../objects/api.ts";
 import { IDEMPOTENCY_KEY } from "../schema/fields.ts";
 import { fingerprint } from "./fingerprint.ts";
+import { isOfUnprovenName } from "./page-origin.ts";
 import { problem, UNAUTHORIZED } from "./problem.ts";
 import type { HttpEnv, KeyedOnceEnv, TenantEnv } from "./services.ts";
+import { isOfOwnOrigin, sessionCookie } from "./session-cookie.ts";
 import { readStrictJson } from "./strict-json.ts";
 
-/** Names the tenant from the key itself. Whether the key still holds, and what it may do, its object decides. */
-export const authenticate = createMiddleware<TenantEnv>(async (c, next) => {
-  const { services, requestId } = c.var;
+/** By its key, or by the session's cookie where it names none: what a program says itself goes before what a browser adds. */
+export const authenticate = authenticating<Caller>((c) => (hasAuthorization(c) ? keyCaller(c) : sessionCaller(c)));
+/** By its key alone: a session makes no session. */
+export const authenticateByKey = authenticating<KeyCaller>(keyCaller);
+/** By its session alone: there is nothing here that a key has. */
+export const authenticateBySession = authenticating<SessionCaller>((c) =>
+  hasAuthorization(c) ? null : sessionCaller(c),
+);
+
+const FOREIGN_ORIGIN: Refusal = {
+  code: "forbidden",
+  detail: "A session changes things from the service's own pages alone: send its own Origin, or an API key.",
+};
+
+/**
+ * Names the tenant from the token itself. Whether it still holds, and what it may do, the tenant's object decides.
+ *
+ * A browser adds the cookie to what pages of other ports of this host send as well: they count as the same site. So a
+ * session's change needs the Origin, which no page can choose, to be the service's own.
+ */
+function authenticating<C extends Caller>(callerOf: (c: Context<TenantEnv<C>>) => C | null) {
+  return createMiddleware<TenantEnv<C>>(async (c, next) => {
+    const caller = callerOf(c);
+    if (caller === null) return problem(c, UNAUTHORIZED, null);
+    if ("sessionHash" in caller && changes(c.req.method) && !isOfOwnOrigin(c)) return problem(c, FOREIGN_ORIGIN, null);
+    c.set("caller", caller);
+    c.set("tenant", c.var.services.tenant(caller.tenantId));
+    return next();
+  });
+}
+
+function changes(method: string): boolean {
+  return method !== "GET" && method !== "HEAD";
+}
+
+/** Also one that names no key: it asks for a key to be looked at, and not for the cookie. */
+function hasAuthorization(c: Context): boolean {
+  return c.req.header("authorization") !== undefined;
+}
+
+function keyCaller<E extends HttpEnv>(c: Context<E>): KeyCaller | null {
+  const { services, requestId }: HttpEnv["Variables"] = c.var;
   const text = bearerToken(c);
   const key = text === null ? null : readApiKey(text, services.settings.keyPepper);
-  if (key === null) return problem(c, UNAUTHORIZED, null);
-  c.set("caller", { tenantId: key.tenantId, keyHash: key.hash, requestId });
-  c.set("tenant", services.tenant(key.tenantId));
-  return next();
+  return key === null ? null : { tenantId: key.tenantId, keyHash: key.hash, requestId };
+}
+
+function sessionCaller<E extends HttpEnv>(c: Context<E>): SessionCaller | null {
+  const { services, requestId }: HttpEnv["Variables"] = c.var;
+  const text = sessionCookie(c);
+  const session = text === null ? null : readSessionToken(text, services.settings.keyPepper);
+  return session === null ? null : { tenantId: session.tenantId, sessionHash: session.hash, requestId };
+}
+
+const UNPROVEN_NAME: Refusal = {
+  code: "forbidden",
+  detail:
+    "A page signs up over https, at localhost or at an IP address: over http, any site can lead its own name here.",
+};
+
+/**
+ * Signing up takes no key, so a service that is reached from inside alone is guarded by the browser only: by whose page
+ * it is. Over http a site can point its own name at this machine once its page is loaded, and the page is then of the
+ * service's own origin. What such a page sends says so in its Origin.
+ */
+export const fromProvenName = createMiddleware<HttpEnv>(async (c, next) => {
+  const origin = c.req.header("origin");
+  return origin === undefined || !isOfUnprovenName(origin) ? next() : problem(c, UNPROVEN_NAME, null);
 });
 
 /** The operator's own token, for what concerns no tenant. */

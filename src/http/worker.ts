@@ -32,6 +32,7 @@ export async function serve(request: Request, env: Env): Promise<Response> {
 /** @throws SettingsError */
 function servicesOf(env: Env): Services {
   const limiter = env.SIGNUP_LIMITER;
+  const sandbox = env.SANDBOX;
   return {
     settings: readSettings(env),
     tenant: (tenantId) => objectOf("Tenant", env.TENANT, tenantId),
@@ -44,6 +45,7 @@ function servicesOf(env: Env): Services {
     },
     signUpLimit:
       limiter === undefined ? null : async (key) => (await step("sign-up limit", () => limiter.limit({ key }))).success,
+    sandbox: sandbox === undefined ? null : (request) => step("sandbox", () => sandbox.fetch(request)),
     now: () => Date.now(),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
   };

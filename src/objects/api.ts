@@ -27,6 +27,7 @@ import type {
   Page,
   ReconciliationView,
   Scope,
+  SessionView,
   SignatureScheme,
   TenantView,
   WalletView,
@@ -38,11 +39,20 @@ import type { WithdrawalState } from "../core/withdrawal.ts";
 
 // ---- tenant: called by HTTP -------------------------------------------------------------------
 
-/** Who calls, as the edge established it: the key's checksum is valid, nothing else is known yet. */
-export interface Caller {
+/** Who calls, as the edge established it: the token's checksum is valid, nothing else is known yet. */
+export type Caller = KeyCaller | SessionCaller;
+
+export interface KeyCaller {
   readonly tenantId: string;
   /** Hex HMAC-SHA256 of the whole key under the pepper; the object finds the key by it. */
   readonly keyHash: string;
+  readonly requestId: string;
+}
+
+/** A browser that signed in with a key: the object finds the session by the hash of its token, and by it the key. */
+export interface SessionCaller {
+  readonly tenantId: string;
+  readonly sessionHash: string;
   readonly requestId: string;
 }
 
@@ -139,6 +149,12 @@ export interface TenantApi {
     idempotency: Idempotency,
   ): Promise<Answer<ApiKeyView>>;
 
+  /** Signs in: the token of this hash opens what the key opens, until it ends or the key does. */
+  createSession(caller: KeyCaller, hash: string): Promise<Answer<SessionView>>;
+  getSession(caller: SessionCaller): Promise<Answer<SessionView>>;
+  /** Signs out, whatever state the session or its key is in. Holds from its commit on. */
+  endSession(caller: SessionCaller): Promise<void>;
+
   /** Authenticates and gives what is the tenant's own on every network: its tokens and its count of duplicates. */
   networkFacts(caller: Caller): Promise<Answer<{ assets: AssetView[]; duplicatesMet: Record<string, number> }>>;
   createAsset(
@@ -211,7 +227,7 @@ export interface TenantApi {
   /** Answers after `waitMs` at the latest when there is nothing yet; 0: at once. */
   listEvents(
     caller: Caller,
-    filter: { readonly after: number; readonly types: readonly EventType[] | null },
+    filter: { readonly after: number; readonly types: readonly EventType[] | null; readonly subject: string | null },
     limit: number,
     waitMs: number,
   ): Promise<Answer<Page<EventView>>>;

@@ -9,24 +9,26 @@
 import { type ConfirmationRules, checkRules } from "../core/policy.ts";
 import type { PoliciesView } from "../core/policy-view.ts";
 import { refuse } from "../core/refusal.ts";
-import type { EventType } from "../core/views.ts";
 import { failBackfill } from "../store/tenant/backfill-store.ts";
 import { EventAppender } from "../store/tenant/event-store.ts";
 import { apiKeyById, insertApiKey, insertTenantRow, tenantRow, toApiKeyView } from "../store/tenant/key-store.ts";
 import { duplicatesByNetwork } from "../store/tenant/network-store.ts";
 import { markTold, wasTold } from "../store/tenant/notice-store.ts";
 import { putConfirmationRules } from "../store/tenant/policy-store.ts";
+import { deleteSession } from "../store/tenant/session-store.ts";
 import type {
   Answer,
   BackfillSlice,
   Caller,
   DepositFilter,
   Idempotency,
+  KeyCaller,
   NetworkNotice,
   NewKey,
   Observation,
   Observed,
   PageRequest,
+  SessionCaller,
   SignUp,
   TenantApi,
   TenantPeerApi,
@@ -43,6 +45,7 @@ import { hasToHandOff } from "./tenant/hand-off.ts";
 import { createKey, pageOfKeys, revokeKey, rotateKey } from "./tenant/keys.ts";
 import { observe, observeBackfill } from "./tenant/observe.ts";
 import * as reads from "./tenant/reads.ts";
+import { createSession, oneSession } from "./tenant/sessions.ts";
 import { createXpub, oneXpub, pageOfXpubs } from "./tenant/xpubs.ts";
 
 export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi {
@@ -137,6 +140,28 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
     return this.serve(caller, "admin", () => rotateKey(this.c, caller.tenantId, id, key, overlapS, idempotency));
   }
 
+  // ---- sessions -----------------------------------------------------------------------------------
+
+  async createSession(caller: KeyCaller, hash: string) {
+    return this.serve(caller, "read", (key) => ({
+      ok: true,
+      value: createSession(this.c, this.#view(), key, hash),
+      created: true,
+    }));
+  }
+
+  async getSession(caller: SessionCaller) {
+    return this.serve(caller, "read", (key) => ({
+      ok: true,
+      value: oneSession(this.c, this.#view(), key, caller.sessionHash),
+    }));
+  }
+
+  /** Not served as the others are: signing out needs no scope, and no count of requests stands in its way. */
+  async endSession(caller: SessionCaller): Promise<void> {
+    deleteSession(this.c.db, caller.sessionHash);
+  }
+
   // ---- assets and addresses -----------------------------------------------------------------------
 
   async createAsset(caller: Caller, input: Parameters<TenantApi["createAsset"]>[1], idempotency: Idempotency) {
@@ -200,13 +225,8 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
     return this.serve(caller, "read", () => reads.pageOfEntries(this.c, filter, page));
   }
 
-  async listEvents(
-    caller: Caller,
-    filter: { readonly after: number; readonly types: readonly EventType[] | null },
-    limit: number,
-    waitMs: number,
-  ) {
-    return this.serve(caller, "read", (key) => awaitEvents(this.c, this.eventWaits, key, filter, limit, waitMs));
+  async listEvents(caller: Caller, filter: Parameters<TenantApi["listEvents"]>[1], limit: number, waitMs: number) {
+    return this.serve(caller, "read", () => awaitEvents(this.c, this.eventWaits, caller, filter, limit, waitMs));
   }
 
   async getEvent(caller: Caller, id: string) {

@@ -1,6 +1,7 @@
 /** Deposits. */
 
 import { z } from "@hono/zod-openapi";
+import { MAX_MEMO_BYTES } from "../core/transfer.ts";
 import { EXAMPLE } from "./examples.ts";
 import { Account, AddressText, Decimal, ListedSymbol, line, maybe, NetworkId, timeOf, Units } from "./fields.ts";
 import { Cursor, Limit, pageOf } from "./page.ts";
@@ -29,6 +30,7 @@ export const DEPOSIT_EXAMPLE = {
   confirmations_required: 12,
   block_height: 21_000_032,
   block_hash: EXAMPLE.block,
+  memo: null,
   created_at: "2026-01-31T12:06:24.000Z",
   confirmed_at: "2026-01-31T12:08:36.000Z",
   reverted_at: null,
@@ -74,6 +76,15 @@ export const Deposit = z
           "while it waited.",
       }),
     block_hash: z.string().nullable().openapi({ description: "Hash of that block; null: in none yet." }),
+    memo: z
+      .string()
+      .nullable()
+      .openapi({
+        description:
+          "What its sender wrote beside it, as it stands on the chain (TRON): text, or 0x and hex where the bytes are no " +
+          `text. Of a longer one the first ${MAX_MEMO_BYTES} bytes. A stranger's text: any character may be in it. null: ` +
+          "nothing, or the network has no memos.",
+      }),
     created_at: timeOf("When it was seen first."),
     confirmed_at: timeOf("When it was confirmed last; null: never yet.").nullable(),
     reverted_at: timeOf("When it was taken back last; null: never.").nullable(),

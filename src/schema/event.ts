@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { EVENT_TYPES } from "../core/views.ts";
 import { DEPOSIT_EXAMPLE } from "./deposit.ts";
 import { EXAMPLE } from "./examples.ts";
-import { maybe, timeOf } from "./fields.ts";
+import { line, maybe, timeOf } from "./fields.ts";
 import { Limit } from "./page.ts";
 
 export const Event = z
@@ -90,6 +90,7 @@ export const EventQuery = z
     after: maybe(Sequence).openapi({ description: "The last sequence you have; left out: from the first." }),
     cursor: maybe(Sequence).openapi({ description: "Another name for after." }),
     types: maybe(EventTypes),
+    subject: maybe(line(255).openapi({ description: "Events about this alone, in order: an id, or as subject says." })),
     limit: Limit,
     wait: WaitSeconds,
   })

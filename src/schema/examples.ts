@@ -19,6 +19,7 @@ export const EXAMPLE = {
   report: "rec_01k5q98y1z2a3b4c5d6e7f8g9h",
   request: "req_01k5q99j2k3m4n5p6q7r8s9t0v",
   secret: "sk_...",
+  sessionCookie: "__Host-sluice=ses_...; Max-Age=43200; Path=/; HttpOnly; Secure; SameSite=Strict",
   webhookSecret: "whsec_...",
   account: "customer-17",
   watched: "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",

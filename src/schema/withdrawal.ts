@@ -1,6 +1,7 @@
 /** Withdrawals: what is asked for, what became of it, and each step and attempt on the way. */
 
 import { z } from "@hono/zod-openapi";
+import { FEE_KINDS } from "../core/fee-kind.ts";
 import { WITHDRAWAL_STATES } from "../core/withdrawal.ts";
 import { EXAMPLE } from "./examples.ts";
 import {
@@ -192,6 +193,22 @@ export const Estimate = z
     max_fee: Decimal.nullable().openapi({
       description: "The most that would be signed, in fee_asset; null: the network is out of reach.",
     }),
+    fee_parts: z
+      .array(
+        z.object({
+          kind: z.enum(FEE_KINDS).openapi({
+            description:
+              "TRON: bandwidth of the transaction's bytes, energy of the token's contract, account of a receiver that does " +
+              "not exist yet. Solana: signature, priority, and the rent of a token_account that the receiver does not have yet.",
+          }),
+          quantity: z.int().nullable().openapi({
+            description:
+              "Bytes or units of energy that it takes, what stake or the day's free share gives included; null: it is one thing.",
+          }),
+          fee: Decimal.openapi({ description: "What of it is to be paid for, in fee_asset.", example: "0.345" }),
+        }),
+      )
+      .openapi({ description: "What fee is made of, where the network takes fees of several kinds; empty elsewhere." }),
     fee_asset: z.string().openapi({ description: "The network's coin. Fees are paid by the hot wallet." }),
     accepted: z.boolean().openapi({ description: "Whether the same request would be accepted now." }),
     warning: z.string().nullable().openapi({
@@ -216,6 +233,7 @@ export const Estimate = z
       amount_units: "25500000",
       fee: "0.00082",
       max_fee: "0.0021",
+      fee_parts: [],
       fee_asset: "ETH",
       accepted: true,
       warning: null,

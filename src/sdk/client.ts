@@ -2,7 +2,7 @@
 
 import { checkedRetries, checkedTimeout } from "./bounds.ts";
 import type { AbortSignalLike, Fetch } from "./platform.ts";
-import { ApiKeyCalls, SignUpCalls, TenantCalls } from "./resources/access.ts";
+import { ApiKeyCalls, SessionCalls, SignUpCalls, TenantCalls } from "./resources/access.ts";
 import { AddressCalls, AssetCalls, BackfillCalls, DepositCalls, NetworkCalls, XpubCalls } from "./resources/chain.ts";
 import { EventCalls } from "./resources/events.ts";
 import { BalanceCalls, LedgerEntryCalls, ReconciliationCalls } from "./resources/ledger.ts";
@@ -15,7 +15,7 @@ const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 3;
 
 export interface SluiceOptions {
-  /** null: a client that can sign up (`tenants.create`), and nothing else. */
+  /** null: a client that can sign up (`tenants.create`); in a browser, one that calls by the session signed in to. */
   readonly apiKey: string | null;
   /** Where the service is: `https://sluice.example.com`. */
   readonly baseUrl: string;
@@ -41,6 +41,7 @@ export class Sluice {
   readonly tenants: SignUpCalls;
   readonly tenant: TenantCalls;
   readonly apiKeys: ApiKeyCalls;
+  readonly session: SessionCalls;
   readonly networks: NetworkCalls;
   readonly assets: AssetCalls;
   readonly addresses: AddressCalls;
@@ -63,6 +64,7 @@ export class Sluice {
     const transport = new Transport({
       baseUrl: this.#baseUrl,
       apiKey: readApiKey(options.apiKey),
+      mayHaveSession: isBrowser(),
       timeoutMs: checkedTimeout(options.timeoutMs ?? TIMEOUT_MS),
       maxRetries: checkedRetries(options.maxRetries ?? MAX_RETRIES),
       userAgent: isBrowser() ? null : `sluice-js/${VERSION}`,
@@ -76,6 +78,7 @@ export class Sluice {
     this.tenants = new SignUpCalls(transport);
     this.tenant = new TenantCalls(transport);
     this.apiKeys = new ApiKeyCalls(transport);
+    this.session = new SessionCalls(transport);
     this.networks = new NetworkCalls(transport);
     this.assets = new AssetCalls(transport);
     this.addresses = new AddressCalls(transport);
@@ -120,7 +123,7 @@ function readApiKey(key: string | null): string | null {
   throw new TypeError(`expected an apiKey such as sk_..., got ${got}`);
 }
 
-/** There the name of the program is the browser's own. */
+/** There cookies are kept, and the name of the program is the browser's own. */
 function isBrowser(): boolean {
   return "document" in globalThis;
 }

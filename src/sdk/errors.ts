@@ -57,6 +57,7 @@ export interface FieldProblem {
 export interface ErrorFacts {
   readonly code: ErrorCode;
   readonly status?: number | null;
+  readonly detail?: string | null;
   readonly retryable?: boolean;
   readonly outcomeUnknown?: boolean;
   readonly requestId?: string | null;
@@ -72,6 +73,8 @@ export class SluiceError extends Error {
   readonly code: ErrorCode;
   /** HTTP status of the answer; null when none came. */
   readonly status: number | null;
+  /** The service's own sentence, for people; null when it said none. */
+  readonly detail: string | null;
   /** Whether the same call may succeed later, without anything else being done. */
   readonly retryable: boolean;
   /**
@@ -96,6 +99,7 @@ export class SluiceError extends Error {
     this.name = new.target.name;
     this.code = facts.code;
     this.status = facts.status ?? null;
+    this.detail = facts.detail ?? null;
     this.retryable = facts.retryable ?? false;
     this.outcomeUnknown = facts.outcomeUnknown ?? false;
     this.requestId = facts.requestId ?? null;
@@ -110,7 +114,7 @@ export class SluiceError extends Error {
 export class InvalidRequestError extends SluiceError {}
 /** 401: no key, or one that does not hold any more. */
 export class AuthenticationError extends SluiceError {}
-/** 403: the key lacks a scope. */
+/** 403: the key lacks a scope, or may not do this. */
 export class PermissionError extends SluiceError {}
 /** 404: unknown, or another tenant's. */
 export class NotFoundError extends SluiceError {}

@@ -56,7 +56,7 @@ export interface Sending {
   readonly path: string;
   readonly query?: Query | undefined;
   readonly body?: object | undefined;
-  /** It needs no API key: sign-up alone. */
+  /** It is sent without the API key: sign-up, and what is about the session itself. */
   readonly open?: boolean;
   /** Its answer is a page of a list. */
   readonly isPage?: boolean;
@@ -65,6 +65,8 @@ export interface Sending {
 export interface Settings {
   readonly baseUrl: string;
   readonly apiKey: string | null;
+  /** Whether the platform keeps cookies: a call without a key may be opened by one. */
+  readonly mayHaveSession: boolean;
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly userAgent: string | null;
@@ -158,8 +160,8 @@ export class Transport {
   }
 
   #init(request: Sending, key: string | null): Omit<FetchInit, "signal"> {
-    const { apiKey, userAgent } = this.#settings;
-    if (apiKey === null && request.open !== true) {
+    const { apiKey, mayHaveSession, userAgent } = this.#settings;
+    if (apiKey === null && !mayHaveSession && request.open !== true) {
       throw new AuthenticationError("this client was made without an API key: it can sign up, and nothing else", {
         code: "unauthorized",
       });
@@ -261,6 +263,7 @@ export class Transport {
       status,
       retryable: isRetryable(status, problem?.retryable ?? null),
       outcomeUnknown: changes && unknown,
+      detail: problem?.detail ?? null,
       requestId: problem?.requestId ?? header("x-request-id"),
       errors: problem?.errors ?? [],
       retryAfterMs: readRetryAfter(header("retry-after"), now),

@@ -19,6 +19,7 @@ import type {
 import type { ConfirmationRule } from "../core/watcher.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
 
+export type { FeeKind } from "../core/fee-kind.ts";
 export type { PoliciesView as Policies, WithdrawalRulesView as WithdrawalRules } from "../core/policy-view.ts";
 export type {
   AddressView as Address,
@@ -32,9 +33,11 @@ export type {
   DifferenceView as Difference,
   EndpointView as WebhookEndpoint,
   EstimateView as WithdrawalEstimate,
+  FeePartView as FeePart,
   LedgerEntryView as LedgerEntry,
   NetworkView as Network,
   ReconciliationView as Reconciliation,
+  SessionView as Session,
   TenantView as Tenant,
   WalletView as Wallet,
   WithdrawalAttemptView as WithdrawalAttempt,
@@ -300,4 +303,6 @@ export interface EventFilter extends Paged {
   /** The last sequence you have. Left out: from the first event on. */
   after?: number | undefined;
   types?: readonly EventType[] | undefined;
+  /** Events about this alone: a deposit's id, say. */
+  subject?: string | undefined;
 }

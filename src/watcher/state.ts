@@ -114,6 +114,7 @@ function heldOf(value: unknown, path: string): Held {
     blockHash: text(d.blockHash, `${path}.blockHash`),
     timestamp: height(d.timestamp, `${path}.timestamp`),
     ...(d.leastDepth === undefined ? {} : { leastDepth: height(d.leastDepth, `${path}.leastDepth`) }),
+    ...(d.memo === undefined ? {} : { memo: text(d.memo, `${path}.memo`) }),
     status,
     epoch: height(d.epoch, `${path}.epoch`),
     rule,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { equalInConstantTime, mintApiKey, readApiKey } from "../../src/core/api-key.ts";
+import { mintApiKey, readApiKey } from "../../src/core/api-key.ts";
 import { newId } from "../../src/core/ids.ts";
+import { equalInConstantTime } from "../../src/core/keyed-token.ts";
 
 const PEPPER = "a pepper that is long enough for tests";
 const TENANT = newId("ten", new Uint8Array(16).fill(3));
@@ -10,6 +11,11 @@ const { secret, hash } = mintApiKey(TENANT, RANDOM, PEPPER);
 test("a key names its tenant and the hash it is stored under", () => {
   expect(secret).toMatch(/^sk_[0-9a-z]{71}$/);
   expect(readApiKey(secret, PEPPER)).toEqual({ tenantId: TENANT, hash });
+});
+
+test("a key that was given out stays the key that it was", () => {
+  expect(secret).toBe("sk_030c1g60r30c1g60r30c1g60r30m2ga1850m2ga1850m2ga1850m2ga185c7h9wvcb3m587");
+  expect(hash).toBe("b3e8d34e14909cdeeb03058da889e7d55351bf608f661d6d8317168156c925e6");
 });
 
 test("the hash depends on the pepper", () => {

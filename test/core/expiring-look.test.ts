@@ -68,6 +68,19 @@ describe("three providers", () => {
     const agreed = agreeOnExpiring([look(null, 10), look(null, 30), look(null, 20)], 3);
     expect([agreed?.finalHeight, agreed?.finalPoint]).toEqual([20, 20]);
   });
+
+  it("the newest point is one that the lies of too few cannot lower", () => {
+    const newest = (points: readonly number[], providers: number) =>
+      agreeOnExpiring(
+        points.map((point) => look(null, point)),
+        providers,
+      )?.newestPoint;
+    expect(newest([10], 1)).toBe(10);
+    expect(newest([1, 30], 2)).toBe(30);
+    expect(newest([30, 1, 29], 3)).toBe(29);
+    expect(newest([1, 30], 3)).toBe(30);
+    expect(newest([30, 1, 2, 29], 4)).toBe(29);
+  });
 });
 
 const saids = fc.constantFrom<Said>(LANDED, { ...LANDED, success: false }, "pending", null, undefined);

@@ -12,7 +12,7 @@ import type { ScannerStatus } from "../../src/objects/api.ts";
 import { WEBHOOK_EVENTS } from "../../src/schema/webhook.ts";
 import { projectFiles } from "../house/project-files.ts";
 import { contractOf } from "../support/contract.ts";
-import { API_KEY, fakeApp, given, LOCAL, OPERATOR_TOKEN, RATE } from "../support/http-app.ts";
+import { API_KEY, BY_SESSION, fakeApp, given, LOCAL, OPERATOR_TOKEN, RATE } from "../support/http-app.ts";
 
 const status: ScannerStatus = {
   network: "ethereum",
@@ -61,7 +61,7 @@ const calls: Call[] = Object.entries(document.paths).flatMap(([template, item]) 
 
 function requestOf({ method, operation }: Call, headers: Record<string, string> = {}, body?: string): RequestInit {
   const [scheme] = operation.security.flatMap((one) => Object.keys(one));
-  const token = scheme === "operatorToken" ? OPERATOR_TOKEN : scheme === undefined ? null : API_KEY;
+  const token = scheme === "operatorToken" ? OPERATOR_TOKEN : scheme === "apiKey" ? API_KEY : null;
   const media = operation.requestBody?.content["application/json"];
   const keyed = parametersOf(operation, document).some(({ name }) => name === "Idempotency-Key");
   const text = body ?? (media === undefined ? undefined : JSON.stringify(media.example));
@@ -69,6 +69,7 @@ function requestOf({ method, operation }: Call, headers: Record<string, string> 
     method,
     headers: {
       ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...(scheme === "session" ? BY_SESSION : {}),
       ...(keyed ? { "Idempotency-Key": "payout-17" } : {}),
       ...(text === undefined ? {} : { "Content-Type": "application/json" }),
       ...headers,
@@ -164,7 +165,8 @@ describe.each(calls)("$name", (call) => {
     }
   });
 
-  if (call.operation.security.some((one) => "apiKey" in one)) {
+  // Whatever the object authorizes has a scope.
+  if (call.operation["x-required-scope"] !== undefined) {
     test.each(codes.filter((code) => !MADE_AT_THE_EDGE.includes(code)))(
       "what the object refuses with %s comes as described",
       async (code) => {

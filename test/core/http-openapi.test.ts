@@ -47,6 +47,7 @@ test("the calls are exactly these", () => {
   expect(operations.map(({ name }) => name).sort()).toEqual([
     "DELETE /v1/addresses/{id}",
     "DELETE /v1/api-keys/{id}",
+    "DELETE /v1/session",
     "DELETE /v1/webhook-endpoints/{id}",
     "GET /healthz",
     "GET /metrics",
@@ -65,6 +66,7 @@ test("the calls are exactly these", () => {
     "GET /v1/operator/networks/{id}",
     "GET /v1/policies",
     "GET /v1/reconciliation",
+    "GET /v1/session",
     "GET /v1/tenant",
     "GET /v1/wallets",
     "GET /v1/webhook-endpoints",
@@ -82,6 +84,7 @@ test("the calls are exactly these", () => {
     "POST /v1/backfills",
     "POST /v1/operator/networks/{id}/resume",
     "POST /v1/reconciliation",
+    "POST /v1/session",
     "POST /v1/tenants",
     "POST /v1/wallets/{network}/resume",
     "POST /v1/webhook-endpoints",

@@ -6,7 +6,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { mintApiKey } from "../../src/core/api-key.ts";
 import { newId } from "../../src/core/ids.ts";
-import { API_KEY, fakeApp, keyed, OPERATOR_TOKEN, PEPPER, problemOf } from "../support/http-app.ts";
+import { API_KEY, BY_SESSION, fakeApp, keyed, OPERATOR_TOKEN, PEPPER, problemOf } from "../support/http-app.ts";
 
 interface Operation {
   readonly security?: readonly Record<string, unknown>[];
@@ -20,7 +20,7 @@ interface Route {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  readonly guard: "apiKey" | "operatorToken" | "none";
+  readonly guard: "apiKey" | "session" | "operatorToken" | "none";
   readonly body: "required" | "optional" | "none";
   /** Without an Idempotency-Key it goes no further. */
   readonly once: boolean;
@@ -66,8 +66,12 @@ async function allRoutes(): Promise<Route[]> {
 
 /** A request that gets past the guard. */
 function open(route: Route, body?: string, headers: Record<string, string> = {}): RequestInit {
-  const token = route.guard === "operatorToken" ? OPERATOR_TOKEN : API_KEY;
   const once = route.once ? { "Idempotency-Key": "k" } : {};
+  if (route.guard === "session") {
+    const { Authorization: _, ...of } = keyed(route.method, body, headers).headers as Record<string, string>;
+    return { ...keyed(route.method, body), headers: { ...of, ...BY_SESSION } };
+  }
+  const token = route.guard === "operatorToken" ? OPERATOR_TOKEN : API_KEY;
   return keyed(route.method, body, { Authorization: `Bearer ${token}`, ...once, ...headers });
 }
 
@@ -100,7 +104,7 @@ afterEach(() => {
 });
 
 test("the table has every route, and only these are open", () => {
-  expect(routes.length).toBeGreaterThanOrEqual(52);
+  expect(routes.length).toBeGreaterThanOrEqual(55);
   expect(routes.filter((route) => route.guard === "none").map((route) => route.name)).toEqual([
     "POST /v1/tenants",
     "GET /healthz",

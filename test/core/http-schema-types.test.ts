@@ -18,6 +18,7 @@ import type {
   NetworkView,
   Page,
   ReconciliationView,
+  SessionView,
   TenantView,
   WalletView,
   WithdrawalView,
@@ -34,6 +35,7 @@ import type { Balance, LedgerEntry } from "../../src/schema/ledger.ts";
 import type { Network } from "../../src/schema/network.ts";
 import type { Policies, WithdrawalRulesBody } from "../../src/schema/policy.ts";
 import type { Reconciliation } from "../../src/schema/reconciliation.ts";
+import type { Session } from "../../src/schema/session.ts";
 import type { Tenant } from "../../src/schema/tenant.ts";
 import type { SignerBody, Wallet } from "../../src/schema/wallet.ts";
 import type { Delivery, Endpoint } from "../../src/schema/webhook-endpoint.ts";
@@ -65,6 +67,7 @@ const same = [
   true satisfies Same<typeof Network, NetworkView>,
   true satisfies Same<typeof Policies, PoliciesView>,
   true satisfies Same<typeof Reconciliation, ReconciliationView>,
+  true satisfies Same<typeof Session, SessionView>,
   true satisfies Same<typeof SignerBody, SignerChoice>,
   true satisfies Same<typeof Tenant, TenantView>,
   true satisfies Same<typeof Wallet, WalletView>,

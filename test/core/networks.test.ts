@@ -553,6 +553,11 @@ describe("NETWORKS", () => {
       { max_fee: "0.0000001" },
       'tron.max_fee: expected more than nothing, with at most 6 decimals of TRX, got "0.0000001"',
     ],
+    [
+      "tron",
+      { replace_after_blocks: 201 },
+      "tron.replace_after_blocks: expected 200 at most (all blocks that could hold a payment are read before another is signed), got 201",
+    ],
     ["solana", { internal: true }, "solana.internal: only networks of the evm or tron family have it"],
     ["bitcoin", { internal: true }, "bitcoin.internal: only networks of the evm or tron family have it"],
     ["bitcoin", { tokens: [] }, "bitcoin.tokens: only networks of the evm or tron or solana family have it"],

@@ -1,9 +1,13 @@
 /** Every call that the API describes is in the SDK, and gets through the real routes. */
 
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Sluice } from "../../src/sdk/index.ts";
-import { API_KEY, given, LOCAL } from "../support/http-app.ts";
-import { overRoutes } from "../support/sdk.ts";
+import { API_KEY, BY_SESSION, given, LOCAL } from "../support/http-app.ts";
+import { BASE, overRoutes } from "../support/sdk.ts";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
 
 const ID = "01h455vb4pex5vsknk084sn02q";
 const KEY = { idempotencyKey: "payout-1" };
@@ -46,6 +50,9 @@ const ROWS: readonly Row[] = [
     run: (s) => s.apiKeys.rotate(`key_${ID}`, { overlap_seconds: 60 }),
     reaches: "rotateApiKey",
   },
+  { call: "POST /v1/session", run: (s) => s.session.create(), reaches: "createSession" },
+  { call: "GET /v1/session", run: (s) => s.session.get(), reaches: "getSession" },
+  { call: "DELETE /v1/session", run: (s) => s.session.end(), reaches: "endSession", gives: null },
   {
     call: "GET /v1/networks",
     run: (s) => first(s.networks.list({ limit: 10 })),
@@ -240,6 +247,9 @@ const ROWS: readonly Row[] = [
   { call: "POST /v1/reconciliation", run: (s) => s.reconciliation.run(), reaches: "runReconciliation" },
 ];
 
+/** Also of a client that has a key: they are not about it. */
+const WITHOUT_KEY = ["POST /v1/tenants", "GET /v1/session", "DELETE /v1/session"];
+
 /** `/v1/addresses/addr_01..` as the description writes it. */
 function pattern(path: string): string {
   return path
@@ -254,13 +264,17 @@ describe("every call", () => {
     // A sign-up with a key asks whether the API key that it made is the one that opens.
     const opens = { getTenant: async () => given(made) };
     const tenant = { ...opens, [reaches]: async () => (reaches === "signUp" ? made : given(made)) };
-    const { sluice, sent, calls } = overRoutes({ tenant, scanner: { status: async () => null } });
+    const { sluice, sent, calls } = overRoutes(
+      { tenant, scanner: { status: async () => null } },
+      API_KEY,
+      call.endsWith("/v1/session") ? { ...BY_SESSION, Origin: BASE } : {},
+    );
     const answer = await run(sluice);
 
     expect(sent.map(({ method, path }) => `${method} ${pattern(path)}`)).toEqual([call]);
     expect(calls.filter(({ to }) => to === "tenant").map(({ method }) => method)[0]).toBe(reaches);
     const headers = sent[0]?.headers ?? {};
-    expect(headers.Authorization).toBe(call === "POST /v1/tenants" ? undefined : `Bearer ${API_KEY}`);
+    expect(headers.Authorization).toBe(WITHOUT_KEY.includes(call) ? undefined : `Bearer ${API_KEY}`);
     expect(headers["User-Agent"]).toMatch(/^sluice-js\/\d/);
     if (call.startsWith("POST")) expect(headers["Idempotency-Key"]).toMatch(/^(sdk_[0-9a-f-]{36}|payout-1)$/);
     else expect(headers).not.toHaveProperty("Idempotency-Key");
@@ -318,13 +332,13 @@ describe("what is handed over", () => {
     ];
     const { sluice, calls } = overRoutes({ tenant: { listEvents: async () => given(pages.shift()) } });
     const events = await sluice.events
-      .list({ after: 3, types: ["deposit.confirmed", "withdrawal.updated"] })
+      .list({ after: 3, types: ["deposit.confirmed", "withdrawal.updated"], subject: "dep_1" })
       .toArray(10);
     expect(events.map(({ sequence }) => sequence)).toEqual([4, 6, 9]);
     const types = ["deposit.confirmed", "withdrawal.updated"];
     expect(calls.map(({ args }) => args[1])).toEqual([
-      { after: 3, types },
-      { after: 6, types },
+      { after: 3, types, subject: "dep_1" },
+      { after: 6, types, subject: "dep_1" },
     ]);
   });
 
@@ -356,6 +370,19 @@ describe("what is handed over", () => {
     const reached = calls.length;
     await expect(sluice.tenant.get()).rejects.toMatchObject({ name: "AuthenticationError", status: null });
     expect(calls).toHaveLength(reached);
+  });
+
+  test("in a browser a client without a key calls, for the session's cookie may open it", async () => {
+    vi.stubGlobal("document", {});
+    const tenant = { getTenant: async () => given({ id: "ten" }), createBackfill: async () => given({ id: "bf" }) };
+    const { sluice, sent, calls } = overRoutes({ tenant }, null, { ...BY_SESSION, Origin: BASE });
+    expect(await sluice.tenant.get()).toEqual({ id: "ten" });
+    expect(await sluice.backfills.create({ network: "local", from_height: 1, to_height: 2 })).toEqual({ id: "bf" });
+    for (const { headers } of sent) expect(headers).not.toHaveProperty("Authorization");
+    for (const { args } of calls) expect(args[0]).toHaveProperty("sessionHash");
+    // Without the cookie it is the service that says so.
+    const out = overRoutes({}, null).sluice.tenant.get();
+    await expect(out).rejects.toMatchObject({ name: "AuthenticationError", status: 401 });
   });
 
   test("an id that names something else is never sent", () => {

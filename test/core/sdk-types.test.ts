@@ -16,6 +16,7 @@ import type { NetworkPage } from "../../src/schema/network.ts";
 import type { ConfirmationRulesBody, Policies, WithdrawalRulesBody } from "../../src/schema/policy.ts";
 import type { Problem } from "../../src/schema/problem.ts";
 import type { Reconciliation } from "../../src/schema/reconciliation.ts";
+import type { Session } from "../../src/schema/session.ts";
 import type { SignedUp, SignUpBody, Tenant } from "../../src/schema/tenant.ts";
 import type { SignerBody, WalletPage } from "../../src/schema/wallet.ts";
 import type {
@@ -84,6 +85,8 @@ const answers = [
   true satisfies Lists<typeof ApiKeyPage, "apiKeys", "list">,
   true satisfies Same<Back<"apiKeys", "create">, Row<"apiKeys", "list">>,
   true satisfies Same<Back<"apiKeys", "rotate">, Row<"apiKeys", "list">>,
+  true satisfies Gives<typeof Session, "session", "create">,
+  true satisfies Gives<typeof Session, "session", "get">,
   true satisfies Lists<typeof NetworkPage, "networks", "list">,
   true satisfies Lists<typeof AssetPage, "assets", "list">,
   true satisfies Same<Back<"assets", "create">, Row<"assets", "list">>,

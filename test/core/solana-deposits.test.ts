@@ -1,5 +1,6 @@
 /** What counts as a payment on Solana: real transactions, carried out by the validators' own runtime. */
 
+import { base58 } from "@scure/base";
 import { type AccountRole, address, type Instruction } from "@solana/kit";
 import { getCreateAccountInstruction, getTransferSolInstruction, SYSTEM_PROGRAM_ADDRESS } from "@solana-program/system";
 import {
@@ -9,28 +10,33 @@ import {
   getInitializeAccount3Instruction,
   getSetAuthorityInstruction,
   getSyncNativeInstruction,
+  getTransferInstruction,
   getUnwrapLamportsInstruction,
 } from "@solana-program/token";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { fromBase58 } from "../../src/chains/solana/base58.ts";
 import { SolanaNode } from "../../src/chains/solana/node.ts";
-import { TOKEN_2022_PROGRAM } from "../../src/core/solana-address.ts";
+import { bytesOf } from "../../src/chains/solana/program-address.ts";
+import { STAKE_PROGRAM, TOKEN_2022_PROGRAM } from "../../src/core/solana-address.ts";
 import { interestIn } from "../support/chain-worlds.ts";
 import type { Json } from "../support/model-chain.ts";
 import { SolanaChain } from "../support/solana-chain.ts";
 import { SolanaNodeDouble } from "../support/solana-double.ts";
-import { type SolanaKey, solanaKey } from "../support/solana-keys.ts";
+import { type SolanaKey, signedTransaction, solanaKey } from "../support/solana-keys.ts";
 import {
   batched,
   checkedTransfer,
   feeTransfer,
   giveTokens,
   holding,
+  joined,
   mintTo,
   openHolding,
   plainTransfer,
   putLookupTable,
   putMint,
   type TestToken,
+  u64,
   WRAPPED_SOL,
 } from "../support/solana-tokens.ts";
 
@@ -137,6 +143,43 @@ describe("coins", () => {
       expect(reading.irregularLogs).toBe(1 - counts);
     }
     expect((await read()).transfers).toEqual([]);
+  });
+
+  it("smaller than the fee that the receiver pays for it, in a transaction of that one instruction", async () => {
+    const { chain, told } = world();
+    const raw = signedTransaction({
+      payer: ANN,
+      signers: [EVE],
+      instructions: [sol(EVE, ANN.address, 5n)],
+      blockhash: chain.blockhash(),
+    });
+    chain.send(raw);
+    expect(await told()).toEqual(["ann 5 native ix:0"]);
+  });
+
+  it("withdrawn from a stake: its owner's own are nobody's payment", async () => {
+    const { chain, told, send } = world();
+    const stake = solanaKey("other").address;
+    const sysvars = ["SysvarC1ock11111111111111111111111111111111", "SysvarStakeHistory1111111111111111111111111"];
+    const withdrawn = (to: SolanaKey, by: SolanaKey, amount: bigint): Instruction => {
+      // One that is set up and not delegated: what it must hold, who stakes, who withdraws, no lockup.
+      const data = new Uint8Array(200);
+      data.set(joined(Uint8Array.of(1, 0, 0, 0), u64(2_282_880n), bytesOf(by.address), bytesOf(by.address)));
+      chain.put(stake, { owner: STAKE_PROGRAM, data, lamports: 10_000_000_000n, executable: false });
+      const accounts = [
+        { address: stake, role: 1 },
+        { address: to.address, role: 1 },
+        ...sysvars.map((one) => ({ address: address(one), role: 0 })),
+        { address: by.address, role: 2 },
+      ];
+      return { programAddress: address(STAKE_PROGRAM), accounts, data: joined(Uint8Array.of(4, 0, 0, 0), u64(amount)) };
+    };
+    send(withdrawn(ANN, EVE, 700n));
+    expect(await told()).toEqual(["ann 700 native ix:0"]);
+    expect(chain.tip.txs[0]?.err).toBeNull();
+    send(withdrawn(ANN, ANN, 800n));
+    expect(await told()).toEqual([]);
+    expect(chain.tip.txs[0]?.err).toBeNull();
   });
 
   it("that no instruction explains are counted as irregular, with their evidence, and credited never", async () => {
@@ -253,6 +296,33 @@ describe("tokens", () => {
     expect(await told()).toEqual(["ann 50 TOK ix:0"]);
   });
 
+  it("back from an account of its own that lived for one transaction are nobody's payment; what others put in is", async () => {
+    const { chain, token, told, send } = world();
+    const a = giveTokens(chain, token, ANN.address, 1_000n);
+    const temporary = solanaKey("temporary");
+    const lamports = chain.svm.minimumBalanceForRentExemption(165n);
+    const opened = { payer: chain.faucet.signer, newAccount: temporary.signer, lamports, space: 165 };
+    const passing = (...inner: readonly Instruction[]) =>
+      send(
+        getCreateAccountInstruction({ ...opened, programAddress: token.program }),
+        getInitializeAccount3Instruction({ account: temporary.address, mint: token.mint, owner: ANN.address }),
+        ...inner,
+        getCloseAccountInstruction({ account: temporary.address, destination: EVE.address, owner: ANN.signer }),
+      );
+    const back = (amount: bigint) =>
+      getTransferInstruction({ source: temporary.address, destination: a, authority: ANN.signer, amount });
+    passing(plainTransfer(token, ANN, temporary.address, 40n), back(40n));
+    expect(await told()).toEqual([]);
+    passing(
+      plainTransfer(token, ANN, temporary.address, 40n),
+      plainTransfer(token, EVE, temporary.address, 7n),
+      back(45n),
+      back(2n),
+    );
+    expect(await told()).toEqual(["ann 5 TOK ix:4", "ann 2 TOK ix:5"]);
+    expect(chain.tip.txs[0]?.err).toBeNull();
+  });
+
   it("in an account that changes hands are irregular: nobody was paid by an instruction", async () => {
     const { chain, token, told, send } = world();
     const e = holding(token, EVE.address);
@@ -318,6 +388,12 @@ describe("Token-2022", () => {
     expect(await lines()).toEqual(["1485 ix:0", 1, 0]);
   });
 
+  it("of one whose fee is stated and one whose fee is not, the sum of what arrived", async () => {
+    const { fee, a, send, lines } = withFee();
+    send(feeTransfer(fee, EVE, a, 1_000n, 10n), checkedTransfer(fee, EVE, a, 500n));
+    expect(await lines()).toEqual(["1485 ix:0", 1, 0]);
+  });
+
   it("without a fee, as any other token", async () => {
     const { chain, read, send } = world();
     const plain = putMint(chain, "T22", { program: TOKEN_2022_PROGRAM });
@@ -327,6 +403,21 @@ describe("Token-2022", () => {
     const { transfers } = await read([plain.mint]);
     expect(transfers.map(({ amountUnits, asset }) => [amountUnits, asset])).toEqual([[400n, plain.mint]]);
   });
+});
+
+it("B63: many in several blocks are all found, by reading blocks: no list of signatures ends too soon", async () => {
+  const { chain, double, node } = world();
+  const from = chain.head + 1;
+  for (let block = 0; block < 3; block++) {
+    for (let i = 1; i <= 20; i++) chain.pay(ANN.address, BigInt(20 * block + i));
+    chain.mine();
+  }
+  const { interest } = interestIn([ANN.address], { contracts: new Set() });
+  const { transfers, stopped } = await node.readBlocks(from, chain.head, interest);
+  expect(stopped).toBeNull();
+  const units = transfers.map(({ amountUnits }) => Number(amountUnits)).sort((a, b) => a - b);
+  expect(units).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
+  expect(double.asked).not.toContain("getSignaturesForAddress");
 });
 
 describe("wrapped coins", () => {
@@ -391,6 +482,30 @@ describe("wrapped coins", () => {
     expect(await told([WRAPPED_SOL])).toEqual([]);
   });
 
+  it("of its own that go through an account of one transaction into its own account are nobody's payment", async () => {
+    const { chain, told, send } = world();
+    const a = holding(WRAPPED, ANN.address);
+    send(openHolding(chain, WRAPPED, ANN.address));
+    chain.mine();
+    const on = (amount: bigint) =>
+      getTransferInstruction({ source: temporary.address, destination: a, authority: ANN.signer, amount });
+    send(...opened(chain, ANN, rent + 900n, ANN), on(900n), closed(ANN, ANN));
+    expect(await told([WRAPPED_SOL])).toEqual([]);
+    expect(chain.tip.txs[0]?.err).toBeNull();
+    // What a stranger adds comes back by closing it.
+    const added = [sol(EVE, temporary.address, 70n), getSyncNativeInstruction({ account: temporary.address })];
+    send(...opened(chain, ANN, rent + 900n, ANN), ...added, on(900n), closed(ANN, ANN));
+    expect(await told([WRAPPED_SOL])).toEqual(["ann 70 native ix:5"]);
+  });
+
+  it("made in an account that somebody else paid for: by whoever paid the coins", async () => {
+    const { chain, told, send } = world();
+    const a = holding(WRAPPED, ANN.address);
+    const sync = getSyncNativeInstruction({ account: a });
+    send(openHolding(chain, WRAPPED, ANN.address), sol(EVE, a, 300n), sync, sol(ANN, a, 40n), sync);
+    expect(await told([WRAPPED_SOL])).toEqual(["ann 300 WSOL ix:2"]);
+  });
+
   it("unwrapped into a watched address", async () => {
     const { chain, told, send } = world();
     send(...opened(chain, EVE, rent + 5_000n));
@@ -433,6 +548,54 @@ describe("transactions of every form", () => {
     expect(chain.tip.txs[0]?.loaded.writable).toHaveLength(2);
     expect(chain.tip.txs[0]?.err).toBeNull();
     expect(paid).toEqual(["bob 6 native ix:0", "ann 9 TOK ix:1"]);
+  });
+});
+
+describe("a block too large to be read whole", () => {
+  const large = (chain: SolanaChain) => {
+    const memo = { programAddress: address("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr") };
+    const words = new TextEncoder().encode("to nobody ".repeat(80));
+    for (let i = 0; i < 30; i++) chain.transact({ instructions: [{ ...memo, accounts: [], data: words }] });
+  };
+
+  it("is read by whom its transactions touch: what was paid is told, also what went on at once", async () => {
+    const { chain, double, token } = world();
+    const a = giveTokens(chain, token, ANN.address, 0n);
+    large(chain);
+    const signers = [ANN, BOB, EVE];
+    chain.transact({ signers, instructions: [checkedTransfer(token, EVE, a, 9n)] });
+    chain.transact({ signers, instructions: [sol(EVE, BOB.address, 6n), sol(BOB, EVE.address, 6n)] });
+    chain.transact({ signers, instructions: [sol(EVE, EVE.address, 1n)] });
+    const { height } = chain.mine();
+    const { interest } = interestIn([ANN.address, BOB.address], { contracts: new Set([token.mint]) });
+    const provider = { url: "http://node.test", fetch: double.fetch, timeoutMs: 5_000, maxBodyBytes: 40_000 };
+    const reading = await new SolanaNode(provider, NETWORK).readBlocks(height, height, interest);
+    expect(reading.stopped).toBeNull();
+    expect(reading.transfers.map(({ amountUnits, transferIndex }) => `${amountUnits} ${transferIndex}`)).toEqual([
+      "9 ix:0",
+      "6 ix:0",
+    ]);
+    expect(double.asked.filter((method) => method === "getTransaction")).toHaveLength(2);
+    double.on("getTransaction", () => null);
+    const without = await new SolanaNode(provider, NETWORK).readBlocks(height, height, interest);
+    expect(without).toMatchObject({ blocks: [], stopped: { reason: "not_known", height } });
+    double.on("getTransaction", (_, honest) => ({ ...(honest() as Json), slot: 1 }));
+    await expect(new SolanaNode(provider, NETWORK).readBlocks(height, height, interest)).rejects.toThrow(/slot of/);
+  });
+
+  it("takes little time for what a program was called with, however long it is", () => {
+    for (const bytes of [
+      new Uint8Array(600).map((_, i) => (i * 7 + 3) & 255),
+      joined(new Uint8Array(300), Uint8Array.of(1, 2, 3)),
+      new Uint8Array(250),
+    ]) {
+      expect(fromBase58(base58.encode(bytes))).toEqual(bytes);
+    }
+    const begun = performance.now();
+    expect(fromBase58("z".repeat(13_984))).toHaveLength(10_240);
+    // Digit by digit it is a second.
+    expect(performance.now() - begun).toBeLessThan(200);
+    expect(() => fromBase58(`${"1".repeat(300)}0`)).toThrow();
   });
 });
 

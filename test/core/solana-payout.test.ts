@@ -13,7 +13,8 @@ import { readTransaction } from "../../src/chains/solana/transaction.ts";
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from "../../src/core/solana-address.ts";
 import { NATIVE } from "../../src/core/transfer.ts";
 import { SolanaChain } from "../support/solana-chain.ts";
-import { RpcError, SolanaNodeDouble } from "../support/solana-double.ts";
+import { SolanaNodeDouble } from "../support/solana-double.ts";
+import { RpcError } from "../support/solana-json.ts";
 import { solanaKey } from "../support/solana-keys.ts";
 import { giveTokens, putMint, type TestToken } from "../support/solana-tokens.ts";
 
@@ -133,6 +134,9 @@ describe("a payment", () => {
       const cost = await node.cost(intent);
       expect(cost.nowUnits).toBeGreaterThanOrEqual(RENT);
       expect(cost).toMatchObject({ mostUnits: 10_000_000n, warning: null });
+      expect(cost.parts.map(({ kind }) => kind)).toEqual(["signature", "priority", "token_account"]);
+      expect(cost.parts.at(-1)?.units).toBeGreaterThanOrEqual(RENT);
+      expect(cost.parts.reduce((sum, { units }) => sum + units, 0n)).toBe(cost.nowUnits);
       const first = await signed(intent);
       expect(first.unsigned.feeMostUnits).toBeGreaterThanOrEqual(RENT);
       await node.send(first.raw, first.txId);
@@ -153,6 +157,24 @@ describe("a payment", () => {
       expect(await node.balances(RECEIVER, [token.mint])).toEqual([0n, 800n]);
     },
   );
+
+  it("B100: in tokens of a mint that keeps fees, a program and a pause possible costs what was said", async () => {
+    const { chain, node, coins, signed, look } = world();
+    const hook = (program: number) => [14, new Uint8Array(64).fill(program, 32)] as const;
+    const facts = { program: TOKEN_2022_PROGRAM, decimals: 2, feeBasisPoints: 0 };
+    const token = putMint(chain, "possible", { ...facts, extensions: [hook(0), [26, new Uint8Array(33)]] });
+    giveTokens(chain, token, SIGNER.address, 1_000n);
+    const one = await signed(coins({ asset: token.mint, decimals: 2, amountUnits: 400n }));
+    await node.send(one.raw, one.txId);
+    chain.mine(4);
+    const landed = (await look(one)).found.get(one.txId);
+    const moves = [{ asset: token.mint, from: SIGNER.address, to: RECEIVER, amountUnits: 400n }];
+    expect(landed).toMatchObject({ success: true, moves, feeUnits: one.unsigned.feeMostUnits });
+    const hooked = putMint(chain, "hooked", { ...facts, extensions: [hook(7)] });
+    giveTokens(chain, hooked, SIGNER.address, 1_000n);
+    const refused = await node.prepare(coins({ asset: hooked.mint, decimals: 2, amountUnits: 400n }));
+    expect(refused).toMatchObject({ reason: "refused", detail: expect.stringContaining("calls a program") });
+  });
 
   it("that the chain refuses is final, unpaid, and costs its fee", async () => {
     const { chain, node, token, tokens, signed, look } = world();

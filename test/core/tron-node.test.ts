@@ -3,13 +3,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readHeader } from "../../src/chains/tron/block.ts";
 import { readInfo } from "../../src/chains/tron/info.ts";
+import { memoOf } from "../../src/chains/tron/memo.ts";
 import { TronNode } from "../../src/chains/tron/node.ts";
-import { txIdOf } from "../../src/chains/tron/raw-data.ts";
+import { decodeRawData, txIdOf } from "../../src/chains/tron/raw-data.ts";
 import { InternalSight } from "../../src/chains/tron/read-blocks.ts";
 import { tronAddress } from "../../src/core/tron-address.ts";
 import { interestIn } from "../support/chain-worlds.ts";
 import type { Contract } from "../support/tokens.ts";
-import { type Execution, TronChain, Wallet } from "../support/tron-chain.ts";
+import { type Execution, Wallet } from "../support/tron-block.ts";
+import { TronChain } from "../support/tron-chain.ts";
 import { type Json, TronNodeDouble } from "../support/tron-double.ts";
 import { startTronVm, type TronVm } from "../support/tron-vm.ts";
 
@@ -115,6 +117,44 @@ describe("headers of the real chains", () => {
   });
 });
 
+describe("memos", () => {
+  const hexOf = (text: string) => Buffer.from(text).toString("hex");
+
+  it("belong to every payment of their transaction", async () => {
+    const memo = hexOf("order 17 — ünï");
+    chain.pay(ann.address, 5n, { data: memo });
+    chain.trigger(payer, token.address.slice(2), data("transfer", [`0x${bob.hex}`, 9n]), { data: memo });
+    chain.pay(bob.address, 6n);
+    const { transfers } = await read(await settle());
+    expect(transfers.map(({ address, amountUnits, memo }) => [address, amountUnits, memo])).toEqual([
+      [ann.address, 5n, "order 17 — ünï"],
+      [bob.address, 9n, "order 17 — ünï"],
+      [bob.address, 6n, undefined],
+    ]);
+  });
+
+  it.each([
+    ["", null],
+    ["31", "1"],
+    ["0a1b7f", "\n\u001b\u007f"],
+    ["efbbbf31", "\ufeff1"],
+    ["ff00", "0xff00"],
+    ["3100", "0x3100"],
+    ["eda080", "0xeda080"],
+    ["c3", "0xc3"],
+    [hexOf("ü").repeat(256), "ü".repeat(256)],
+    [hexOf(`a${"ü".repeat(300)}`), `a${"ü".repeat(255)}`],
+    [hexOf(`aa${"€".repeat(300)}`), `aa${"€".repeat(170)}`],
+    [hexOf(`a${"€".repeat(300)}`), `a${"€".repeat(170)}`],
+    [hexOf(`a${"😀".repeat(300)}`), `a${"😀".repeat(127)}`],
+    [hexOf("a".repeat(600)), "a".repeat(512)],
+    ["80".repeat(600), `0x${"80".repeat(512)}`],
+    [`${"61".repeat(511)}ff${"61".repeat(100)}`, `${"a".repeat(511)}`],
+  ])("are kept as text, or as hex where they are none: case %#", (hex, memo) => {
+    expect(memoOf(hex)).toBe(memo);
+  });
+});
+
 describe("what counts", () => {
   it("B53: a token and the native coin, each by itself", async () => {
     chain.trigger(payer, token.address.slice(2), data("transfer", [`0x${ann.hex}`, 9_000_000n]));
@@ -183,6 +223,71 @@ describe("what counts", () => {
     chain.trigger(payer, contract.address.slice(2), "", {}, 77n);
     const at = await settle();
     expect(paid((await read(at, [address])).transfers)).toEqual([["value", address, "native", 77n]]);
+  });
+
+  it("what the constructor of a new contract pays, in tokens and in TRX", async () => {
+    const deploy = { ...chain.rawData({ kind: "deploy", owner: `41${payer.hex}` }), feeLimitUnits: 1_000_000n };
+    const raw = lengthened("5a", `081e${lengthened("12", lengthened("12", lengthened("0a", `41${payer.hex}`)))}`);
+    expect(decodeRawData(raw)?.contract).toEqual(deploy.contract);
+    const logs = [transferLog(token.address.slice(2), payer.hex, ann.hex, 50n)];
+    chain.trigger(payer, token.address.slice(2), "00");
+    const [waiting] = chain.pool;
+    const done = execution({ logs, internal: [internal(bob.hex, { callValue: 5 })] });
+    chain.mine(19, new Map([[waiting?.txId ?? "", done]]));
+    double.on("walletsolidity/getblock", async (_, honest) => replaced((await honest()) as Json, raw, null));
+    double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+      ((await honest()) as Json[]).map((info) => ({ ...info, id: txIdOf(raw) })),
+    );
+    const { transfers } = await insist(chain.solid.height, [ann.address, bob.address]);
+    expect(paid(transfers)).toEqual([
+      ["log:0", ann.address, listed(), 50n],
+      ["call:0", bob.address, "native", 5n],
+    ]);
+  });
+
+  it("TRX sent on, under one key from nodes that save more kinds of internal transactions and fewer", async () => {
+    const tx = chain.trigger(payer, token.address.slice(2), "00");
+    const list = [
+      internal(bob.hex, {}, { note: hex("freezeBalanceV2ForEnergy") }),
+      internal(bob.hex, { callValue: 1 }, { rejected: true }),
+      internal(bob.hex, { callValue: 9 }, { note: hex("withdrawExpireUnfreezeWhileSuiciding") }),
+      internal(ann.hex, { callValue: 7 }),
+    ];
+    chain.mine(19, new Map([[tx.txId, execution({ internal: list })]]));
+    const at = chain.solid.height;
+    const all = paid((await read(at)).transfers);
+    double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+      ((await honest()) as Json[]).map((info) => ({ ...info, internal_transactions: [list[1], list[3]] })),
+    );
+    expect(all).toEqual([["call:1", ann.address, "native", 7n]]);
+    expect(paid((await read(at)).transfers)).toEqual(all);
+  });
+
+  it("a token's log whose address comes with the 41, and none of an address that is none", async () => {
+    const tx = chain.trigger(payer, token.address.slice(2), "00");
+    const log = transferLog(token.address.slice(2), payer.hex, ann.hex, 50n);
+    chain.mine(19, new Map([[tx.txId, execution({ logs: [log] })]]));
+    const at = chain.solid.height;
+    const shown = (address: string) =>
+      double.on("walletsolidity/gettransactioninfobyblocknum", async (_, honest) =>
+        ((await honest()) as Json[]).map((info) => ({ ...info, log: [{ ...log, address }] })),
+      );
+    shown(`41${log.address}`);
+    expect(paid((await read(at)).transfers)).toEqual([["log:0", ann.address, listed(), 50n]]);
+    shown(pad(log.address));
+    await expect(read(at)).rejects.toMatchObject({ name: "ChainFault" });
+  });
+
+  it("TRX in a block that does not say how its transfer ended, since no witness compares that, and no token there", async () => {
+    chain.pay(ann.address, 5n);
+    chain.trigger(payer, token.address.slice(2), data("transfer", [`0x${ann.hex}`, 9n]));
+    const at = await settle();
+    double.on("walletsolidity/getblock", async (_, honest) => {
+      const block = (await honest()) as Json;
+      return { ...block, transactions: (block.transactions as Json[]).map((one) => ({ ...one, ret: [] })) };
+    });
+    const { transfers } = await insist(at, [ann.address]);
+    expect(paid(transfers)).toEqual([["value", ann.address, "native", 5n]]);
   });
 
   it("a payment under the same key in whatever block it is mined", async () => {
@@ -286,7 +391,7 @@ describe("what never counts", () => {
     const at = chain.head.height;
     chain.mine(18);
     const reading = await read(at);
-    expect(paid(reading.transfers)).toEqual([["call:6", ann.address, "native", 7n]]);
+    expect(paid(reading.transfers)).toEqual([["call:4", ann.address, "native", 7n]]);
     expect(reading.irregularLogs).toBe(1);
   });
 

@@ -8,7 +8,8 @@ import type { TronNetwork } from "../../src/core/network.ts";
 import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
 import { tronAddress, tronHex } from "../../src/core/tron-address.ts";
 import type { Contract } from "../support/tokens.ts";
-import { BLOCK_MS, parseTx, TronChain, Wallet } from "../support/tron-chain.ts";
+import { parseTx, Wallet } from "../support/tron-block.ts";
+import { BLOCK_MS, TronChain } from "../support/tron-chain.ts";
 import { type Json, NodeError, TronNodeDouble } from "../support/tron-double.ts";
 import { startTronVm, type TronVm } from "../support/tron-vm.ts";
 
@@ -121,7 +122,12 @@ describe("a payment is made", () => {
 
   it("with the fee for a new account, which takes the place of that for its bytes", async () => {
     const intent = trx({ destination: new Wallet("nobody yet").address });
-    expect(await node.cost(intent)).toEqual({ nowUnits: 1_100_000n, mostUnits: 1_100_000n, warning: null });
+    expect(await node.cost(intent)).toEqual({
+      nowUnits: 1_100_000n,
+      mostUnits: 1_100_000n,
+      parts: [{ kind: "account", quantity: null, units: 1_100_000n }],
+      warning: null,
+    });
     const { signed, unsigned } = await pay(intent);
     await chain.mineWith(vm);
     const fee = chain.find(signed.txId)?.tx.fee;
@@ -148,6 +154,11 @@ describe("a payment is made", () => {
     if (accounts !== undefined) accounts.energy = 1_000_000;
     const cheap = await node.cost(usdx());
     expect([dear.nowUnits > 0n, cheap.nowUnits, cheap.mostUnits]).toEqual([true, 0n, dear.mostUnits]);
+    const data = dataOf(made(await node.prepare(usdx())).bytes);
+    const { energy } = await vm.call({ from: hotHex, to: token.address.slice(2), value: 0n, data });
+    const bandwidth = { kind: "bandwidth", quantity: expect.any(Number), units: 0n };
+    expect(dear.parts).toEqual([bandwidth, { kind: "energy", quantity: energy, units: dear.nowUnits }]);
+    expect(cheap.parts).toEqual([bandwidth, { kind: "energy", quantity: energy, units: 0n }]);
   });
 
   it.each<readonly [string, () => ExpiringIntent, string, RegExp]>([
@@ -185,6 +196,47 @@ describe("a payment is made", () => {
       ok: false,
       reason: "refused",
       detail: expect.stringContaining("REVERT"),
+    });
+  });
+
+  it("not with TRX for a contract, where the chain forbids that", async () => {
+    double.on("wallet/getaccount", async (body, honest) => ({
+      ...((await honest()) as Json),
+      ...(body.address === `41${ann.hex}` ? { type: "Contract" } : {}),
+    }));
+    expect(await node.prepare(trx())).toMatchObject({
+      ok: false,
+      reason: "refused",
+      detail: expect.stringMatching(/is a contract/),
+    });
+    expect(await node.prepare(usdx())).toMatchObject({ ok: true });
+    chain.parameters.getForbidTransferToContract = 0;
+    expect(await node.prepare(trx())).toMatchObject({ ok: true });
+  });
+
+  it("not with a fee limit that is known beforehand to be too low", async () => {
+    chain.parameters.getMaxFeeLimit = 1_000;
+    expect(await node.prepare(usdx())).toMatchObject({ ok: false, reason: "fee_above_cap" });
+    expect(await node.prepare(trx())).toMatchObject({ ok: true });
+    double.on("wallet/triggerconstantcontract", async (_, honest) => {
+      const { energy_used, ...rest } = (await honest()) as Json;
+      return rest;
+    });
+    await expect(node.prepare(usdx())).rejects.toMatchObject({
+      name: "ChainFault",
+      message: expect.stringMatching(/energy_used/),
+    });
+  });
+
+  it("not by prices that were not told", async () => {
+    double.on("wallet/getchainparameters", () => ({}));
+    await expect(node.prepare(trx())).rejects.toMatchObject({
+      name: "ChainFault",
+      message: expect.stringMatching(/getEnergyFee/),
+    });
+    await expect(node.prepare(usdx())).rejects.toMatchObject({
+      name: "ChainFault",
+      message: expect.stringMatching(/getEnergyFee/),
     });
   });
 
@@ -272,6 +324,12 @@ describe("a send's answer", () => {
     expect(await stray.send(signed.raw, signed.txId)).toMatchObject({ meaning: "setup_fault" });
     expect(elsewhere.sent).toEqual([]);
     await expect(stray.prepare(trx())).rejects.toMatchObject({ name: "ChainFault", retryable: false });
+    double.on("walletsolidity/getblock", () => ({ blockID: "some-k3y" }));
+    const url = "http://user:pa55word@odd.test/some-k3y";
+    const odd = new TronPayoutNode({ url, fetch: double.fetch, timeoutMs: 5_000 }, network);
+    const fault = { name: "ChainFault", retryable: true, message: expect.stringMatching(/^odd\.test: (?!.*some-k3y)/) };
+    await expect(odd.prepare(trx())).rejects.toMatchObject(fault);
+    double.on("walletsolidity/getblock", null);
     elsewhere.down = true;
     const away = new TronPayoutNode({ url: "http://away.test", fetch: elsewhere.fetch, timeoutMs: 5_000 }, network);
     expect(await away.send(signed.raw, signed.txId)).toMatchObject({ meaning: "unknown" });
@@ -316,7 +374,7 @@ describe("what became of it", () => {
     expect(landed.feeUnits).toBeLessThanOrEqual(unsigned.feeMostUnits);
   });
 
-  it("is a failure that moved nothing and cost its fee, when it reverted on the way", async () => {
+  it("B45 B96: is a failure that moved nothing and cost its fee, when it reverted on the way", async () => {
     const fickle = new Wallet("fickle");
     const { attempt } = await pay(usdx({ destination: fickle.address }));
     await token.send("refuse", [`0x${fickle.hex}`, true]);
@@ -343,6 +401,20 @@ describe("what became of it", () => {
       return { ...block, transactions };
     });
     expect(await found(attempt)).toMatchObject({ success: false, moves: [] });
+  });
+
+  it("is no failure where its block does not say how it ended: TRX has moved, and of a token nobody can tell", async () => {
+    const sent = [await pay(trx()), await pay(usdx())];
+    await chain.mineWith(vm);
+    chain.mine(18);
+    double.on("walletsolidity/getblock", async (body, honest) => {
+      const block = (await honest()) as Json;
+      if (body.detail !== true) return block;
+      return { ...block, transactions: (block.transactions as Json[]).map((tx) => ({ ...tx, ret: [] })) };
+    });
+    const [coins, tokens] = await Promise.all(sent.map(({ attempt }) => found(attempt)));
+    expect(coins).toMatchObject({ success: true, moves: [{ asset: "native", amountUnits: 5_000_000n }] });
+    expect(tokens).toBe("cannot tell");
   });
 
   it("is a success without a move, when the token did nothing and said so to nobody", async () => {
@@ -375,6 +447,19 @@ describe("B98: it is dead when solid blocks past its expiration do not have it",
     expect(await found(attempt)).toBeNull();
     // Nor can it land from then on.
     expect(() => chain.push(parseTx(signed.raw))).toThrow(/expiration/);
+  });
+
+  it("by the same blocks for all that were signed together", async () => {
+    const one = await pay(trx());
+    const two = await pay(trx());
+    const empty = chain.fork(0);
+    empty.unsolid = 18;
+    empty.mine(60);
+    double.chain = empty;
+    double.asked.length = 0;
+    const { found: both } = await node.look({ attempts: [one.attempt, two.attempt] });
+    expect([...both.values()]).toEqual([null, null]);
+    expect(double.asked.filter((path) => path === "walletsolidity/getblock").length).toBeLessThan(50);
   });
 
   it("not by a clock, nor by blocks that are not solid", async () => {

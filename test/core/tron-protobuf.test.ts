@@ -7,7 +7,7 @@ import { ProtobufMessage, ProtobufWriter } from "../../src/chains/tron/protobuf.
 import { decodeRawData, encodeRawData, type RawData, txIdOf } from "../../src/chains/tron/raw-data.ts";
 import { leafOf } from "../../src/chains/tron/transactions-root.ts";
 import { tronAddress } from "../../src/core/tron-address.ts";
-import { minedBytes, rootOf } from "../support/tron-chain.ts";
+import { minedBytes, rootOf } from "../support/tron-block.ts";
 
 const OWNER = `41${"d1".repeat(20)}`;
 const OTHER = `41${"0e".repeat(20)}`;
@@ -219,6 +219,19 @@ describe("bytes that nobody's library writes", () => {
     const pieces = new ProtobufWriter().always(2, "0801").always(2, "1002").hex();
     const inner = new ProtobufMessage(ProtobufMessage.ofHex(pieces, "m").message(2), "inner");
     expect([inner.number(1), inner.number(2)]).toEqual([1n, 2n]);
+  });
+
+  it("hold a contract whose value comes twice: the last one counts, and nothing of the first is left in it", () => {
+    const rich = { kind: "trigger", owner: "41aa", contract: "41bb", data: "00", tokenId: 0n } as const;
+    const valueWith = (callValueUnits: bigint) => {
+      const raw = encodeRawData({ ...transfer, contract: { ...rich, callValueUnits, callTokenUnits: 0n } });
+      const contract = new ProtobufMessage(ProtobufMessage.ofHex(raw, "m").message(11), "contract");
+      return new ProtobufMessage(contract.message(2), "parameter").hex(2);
+    };
+    const parameter = new ProtobufWriter().always(2, valueWith(9_000_000n)).always(2, valueWith(0n)).hex();
+    const contract = new ProtobufWriter().number(1, 31).always(2, parameter).hex();
+    const decoded = decodeRawData(new ProtobufWriter().always(11, contract).hex());
+    expect(decoded?.contract).toMatchObject({ kind: "trigger", callValueUnits: 0n });
   });
 
   it("are skipped where they are not known: another type, a fixed number, a group in a group", () => {

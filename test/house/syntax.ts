@@ -8,11 +8,18 @@ export interface Node {
   readonly [field: string]: unknown;
 }
 
+/** Every rule reads the same files, and none changes a tree: the text that each path had last, as a tree. */
+const parsed = new Map<string, { readonly source: string; readonly program: Node }>();
+
 /** @throws Error when the source does not parse */
 export function parse(path: string, source: string): Node {
-  const { program, errors } = parseSync(path, source);
+  const known = parsed.get(path);
+  if (known?.source === source) return known.program;
+  const { program: tree, errors } = parseSync(path, source);
   if (errors.length > 0) throw new Error(`${path} does not parse: ${errors[0]?.message}`);
-  return program as unknown as Node;
+  const program = tree as unknown as Node;
+  parsed.set(path, { source, program });
+  return program;
 }
 
 /** Every node below and including `root`, parents first. `enter` answering false leaves out what is below. */

@@ -39,9 +39,11 @@ export function contractOf(document: ApiDocument): Contract {
       const described = operation.responses[String(answer.status)];
       if (described === undefined) return [at("the status is not described")];
       const missing = EVERY_ANSWER.concat(
-        Object.keys(described.headers ?? {}).filter((name) => ["Retry-After", "WWW-Authenticate"].includes(name)),
+        Object.keys(described.headers ?? {}).filter((name) =>
+          ["Retry-After", "Set-Cookie", "WWW-Authenticate"].includes(name),
+        ),
       ).filter((name) => !answer.headers.has(name));
-      const undescribed = ["Retry-After", "RateLimit", "RateLimit-Policy", "Idempotent-Replayed"].filter(
+      const undescribed = ["Retry-After", "Set-Cookie", "RateLimit", "RateLimit-Policy", "Idempotent-Replayed"].filter(
         (name) => answer.headers.has(name) && described.headers?.[name] === undefined,
       );
       return [

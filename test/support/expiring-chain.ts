@@ -58,6 +58,8 @@ export type Fate = "succeeds" | "fails" | "moves less";
 
 export class ModelExpiringChain {
   head = 100;
+  /** Whether signed bytes say when they expire. */
+  statesExpiry = true;
   /** What is to land in the next block. */
   pool = new Map<string, string>();
   /** Everything that ever came to any node, oldest first. */
@@ -97,6 +99,12 @@ export class ModelExpiringChain {
   land(raw: string): void {
     this.pool.set(txIdOf(raw), raw);
     this.mine();
+  }
+
+  /** Takes the top blocks off, which are not final, and puts one more empty ones in their place; the pool takes nothing back. */
+  reorg(depth: number): void {
+    for (const [txId, { height }] of this.landed) if (height > this.head - depth) this.landed.delete(txId);
+    this.head++;
   }
 
   #land(txId: string, raw: string): void {
@@ -188,7 +196,12 @@ export class ModelExpiringNode implements ExpiringNode {
   }
 
   cost(): Promise<ExpiringCost> {
-    return this.#answer("cost", () => ({ nowUnits: FEE, mostUnits: 2n * FEE, warning: null }));
+    return this.#answer("cost", () => ({
+      nowUnits: FEE,
+      mostUnits: 2n * FEE,
+      parts: [{ kind: "bandwidth" as const, quantity: 268, units: FEE }],
+      warning: null,
+    }));
   }
 
   balances(owner: string, contracts: readonly string[]): Promise<readonly (bigint | null)[]> {
@@ -206,10 +219,14 @@ export class ModelExpiringNode implements ExpiringNode {
 
 /** What the withdrawal line takes of a network. Signatures are the signer's name. */
 export function modelExpiringChain(nodes: readonly ExpiringNode[]): ExpiringChain {
+  const [first] = nodes;
+  const isStated = !(first instanceof ModelExpiringNode) || first.chain.statesExpiry;
   return {
     nodes,
+    longestLife: 10 * LIFE,
     signer: (seedHex, tenantId) => new ModelSigner(seedHex, tenantId),
-    read: readModel,
+    ...(isStated ? {} : { landsUntil: (finalPoint: number) => finalPoint + FINAL_BEHIND + LIFE }),
+    read: (raw, unsigned, intent) => readModel(raw, unsigned, intent, isStated),
   };
 }
 
@@ -226,11 +243,12 @@ class ModelSigner implements ExpiringSigner {
   }
 }
 
-function readModel(raw: string, unsigned: Unsigned, intent: ExpiringIntent): ReadExpiring {
+function readModel(raw: string, unsigned: Unsigned, intent: ExpiringIntent, isStated: boolean): ReadExpiring {
   const { bytes, signature } = fromHex(raw) as { bytes: string; signature: string };
   const { sender, asset, to, amount, expiresAt } = paymentIn(raw);
   const isSame = bytes === unsigned.bytes && signature === intent.sender && sender === intent.sender;
   const isAsked = asset === intent.asset && to === intent.destination && amount === intent.amountUnits.toString();
-  if (!isSame || !isAsked || expiresAt !== unsigned.expiresAt) return { ok: false, problem: "it pays something else" };
+  if (!isSame || !isAsked || (isStated && expiresAt !== unsigned.expiresAt))
+    return { ok: false, problem: "it pays something else" };
   return { ok: true, signed: { txId: txIdOf(raw), raw } };
 }

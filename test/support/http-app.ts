@@ -6,14 +6,18 @@
 import { mintApiKey } from "../../src/core/api-key.ts";
 import { base32 } from "../../src/core/ids.ts";
 import type { NetworkSettings } from "../../src/core/network.ts";
+import { mintSessionToken } from "../../src/core/session-token.ts";
 import { createApp } from "../../src/http/app.ts";
-import type { Services, SignUpClaim } from "../../src/http/services.ts";
+import type { Sandbox, Services, SignUpClaim } from "../../src/http/services.ts";
 import type { Answer, RateState, ScannerApi, TenantApi } from "../../src/objects/api.ts";
 
 export const PEPPER = "a pepper that is long enough for tests";
 export const OPERATOR_TOKEN = "an-operator-token-for-tests-0123456789";
 export const TENANT_ID = `ten_${base32(new Uint8Array(16).fill(7))}`;
 export const API_KEY = mintApiKey(TENANT_ID, new Uint8Array(20).fill(9), PEPPER).secret;
+/** A session of the tenant, and the headers of a page of the service's own that calls with it. */
+export const SESSION_TOKEN = mintSessionToken(TENANT_ID, new Uint8Array(20).fill(11), PEPPER).secret;
+export const BY_SESSION = { Cookie: `__Host-sluice=${SESSION_TOKEN}`, Origin: "http://localhost" };
 export const RATE: RateState = { limit: 100, windowS: 60, remaining: 41, resetS: 17 };
 
 export const LOCAL: NetworkSettings = {
@@ -50,6 +54,7 @@ export interface Options {
   readonly store?: Fakes;
   readonly networks?: readonly NetworkSettings[];
   readonly signUpLimit?: (address: string) => Promise<boolean>;
+  readonly sandbox?: Sandbox;
   readonly now?: number;
 }
 
@@ -82,6 +87,7 @@ export function fakeApp(options: Options = {}) {
       calls,
     ),
     signUpLimit: options.signUpLimit ?? null,
+    sandbox: options.sandbox ?? null,
     now: () => options.now ?? Date.parse("2026-06-01T00:00:00.000Z"),
     random: neverTwice,
   };

@@ -164,7 +164,7 @@ export function isSend(call: Call): boolean {
   return SENDS.has(call.method);
 }
 
-const SENDS: ReadonlySet<string> = new Set(["eth_sendRawTransaction", "sendrawtransaction"]);
+const SENDS: ReadonlySet<string> = new Set(["eth_sendRawTransaction", "sendrawtransaction", "sendTransaction"]);
 const USER = "sluice";
 
 interface Trap {

@@ -59,8 +59,11 @@ export function scripted(
   return { sluice, sent, waits, clock };
 }
 
-/** The SDK in front of the real routes over fake objects. */
-export function overRoutes(options: Options = {}, apiKey: string | null = API_KEY) {
+/**
+ * The SDK in front of the real routes over fake objects.
+ * @param added what a browser adds to each request by itself
+ */
+export function overRoutes(options: Options = {}, apiKey: string | null = API_KEY, added: Record<string, string> = {}) {
   const { app, calls } = fakeApp(options);
   const sent: Sent[] = [];
   const sluice = new Sluice({
@@ -70,7 +73,7 @@ export function overRoutes(options: Options = {}, apiKey: string | null = API_KE
     fetch: async (url, init) => {
       const { pathname, searchParams } = new URL(url);
       sent.push({ ...init, path: pathname, query: searchParams, body: init.body });
-      return app.request(url, init);
+      return app.request(url, { ...init, headers: { ...init.headers, ...added } });
     },
   });
   return { sluice, calls, sent, app };

@@ -17,18 +17,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { base64 } from "@scure/base";
 import type { Fault, Json } from "./model-chain.ts";
-import type { ChainAccount, ChainBlock, ChainTx, SolanaChain } from "./solana-chain.ts";
+import type { ChainBlock, SolanaChain } from "./solana-chain.ts";
+import { accountJson, accountsJson, RpcError, statusJson, transactionJson } from "./solana-json.ts";
 import type { HttpFault } from "./wallet-chain.ts";
-
-/** Thrown by a fault: an answer with this code. */
-export class RpcError extends Error {
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
 
 interface Call {
   readonly id?: unknown;
@@ -174,14 +165,18 @@ export class SolanaNodeDouble {
     return this.chain.at(Math.max(0, top));
   }
 
-  #final(): readonly ChainBlock[] {
-    const top = this.#top(HISTORY).height;
+  /** Blocks of this commitment; `processed` is not one that blocks are given for. */
+  #history(config: { readonly commitment?: string } = {}): readonly ChainBlock[] {
+    if (config.commitment === "processed")
+      throw new RpcError(-32602, "Method does not support commitment below `confirmed`");
+    const top = this.#top(config).height;
     return this.#blocks.filter(({ height }) => height <= top);
   }
 
   /** What it would honestly say. @throws RpcError */
   honest(method: string, params: readonly unknown[]): unknown {
     const [first, second] = params;
+    const third = params[2] as { commitment?: string } | undefined;
     const config = (typeof second === "object" ? second : first) as Json & { commitment?: string };
     switch (method) {
       case "getGenesisHash":
@@ -195,9 +190,11 @@ export class SolanaNodeDouble {
       case "getBlockHeight":
         return this.#top(first as Json).height;
       case "getBlocks":
-        return this.#final().flatMap(({ slot }) => (slot >= Number(first) && slot <= Number(second) ? slot : []));
+        return this.#history(third).flatMap(({ slot }) =>
+          slot >= Number(first) && slot <= Number(second) ? slot : [],
+        );
       case "getBlocksWithLimit": {
-        const from = this.#final().filter(({ slot }) => slot >= Number(first));
+        const from = this.#history(third).filter(({ slot }) => slot >= Number(first));
         return from.slice(0, Number(second)).map(({ slot }) => slot);
       }
       case "getBlock":
@@ -246,11 +243,12 @@ export class SolanaNodeDouble {
     return { context: { slot: this.#top(config).slot, apiVersion: "4.2.2" }, value };
   }
 
-  #block(slot: number, { transactionDetails = "full", maxSupportedTransactionVersion }: Json): Json {
+  #block(slot: number, config: Json & { readonly commitment?: string }): Json {
+    const { transactionDetails = "full", maxSupportedTransactionVersion } = config;
     const refused = this.#refused.get(slot);
     if (refused !== undefined) throw refused;
-    if (slot > this.#top(HISTORY).slot) throw new RpcError(-32004, `Block not available for slot ${slot}`);
-    const block = this.#final().find((candidate) => candidate.slot === slot);
+    if (slot > this.#top(config).slot) throw new RpcError(-32004, `Block not available for slot ${slot}`);
+    const block = this.#history(config).find((candidate) => candidate.slot === slot);
     if (block === undefined) {
       throw new RpcError(-32007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`);
     }
@@ -262,7 +260,9 @@ export class SolanaNodeDouble {
       previousBlockhash: block.parentHash,
     };
     if (transactionDetails === "none") return head;
-    return { ...head, transactions: block.txs.map((tx) => shown(tx, maxSupportedTransactionVersion)) };
+    const transactions = block.txs.map((tx) => transactionJson(tx, maxSupportedTransactionVersion));
+    if (transactionDetails !== "accounts") return { ...head, transactions };
+    return { ...head, transactions: block.txs.map((tx, i) => ({ ...transactions[i], ...accountsJson(tx) })) };
   }
 
   #account(who: string, config: { readonly commitment?: string }): Json | null {
@@ -273,24 +273,14 @@ export class SolanaNodeDouble {
   #status(signature: string): Json | null {
     const found = this.#forgotten.has(signature) ? null : this.chain.find(signature);
     if (found === null || found.block.height > this.#top({ commitment: "processed" }).height) return null;
-    const isFinal = found.block.height <= this.#top(HISTORY).height;
-    const { slot } = found.block;
-    const err = found.tx.err;
-    const status = err === null ? { Ok: null } : { Err: err };
-    return {
-      slot,
-      confirmations: isFinal ? null : 1,
-      err,
-      status,
-      confirmationStatus: isFinal ? "finalized" : "confirmed",
-    };
+    return statusJson(found.tx, found.block.slot, found.block.height <= this.#top(HISTORY).height);
   }
 
   #transaction(signature: string, config: Json): Json | null {
     const found = this.#forgotten.has(signature) ? null : this.chain.find(signature);
     if (found === null || found.block.height > this.#top(config as { commitment?: string }).height) return null;
     const { slot, time } = found.block;
-    return { slot, blockTime: time, ...shown(found.tx, config.maxSupportedTransactionVersion) };
+    return { slot, blockTime: time, ...transactionJson(found.tx, config.maxSupportedTransactionVersion) };
   }
 
   /** As with `skipPreflight`: whatever can be decoded is taken. */
@@ -305,43 +295,4 @@ export class SolanaNodeDouble {
     if (!this.forwards) this.chain.waiting.delete(signature);
     return signature;
   }
-}
-
-function shown(tx: ChainTx, most: unknown): Json {
-  const { version } = tx.wire;
-  if (version !== "legacy" && (typeof most !== "number" || version > most)) {
-    throw new RpcError(
-      -32015,
-      `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
-    );
-  }
-  return {
-    transaction: [base64.encode(tx.raw), "base64"],
-    version,
-    meta: {
-      err: tx.err,
-      status: tx.err === null ? { Ok: null } : { Err: tx.err },
-      fee: Number(tx.fee),
-      preBalances: tx.before.map(Number),
-      postBalances: tx.after.map(Number),
-      preTokenBalances: tx.tokensBefore,
-      postTokenBalances: tx.tokensAfter,
-      innerInstructions: tx.inner,
-      loadedAddresses: tx.loaded,
-      logMessages: [],
-      rewards: null,
-      computeUnitsConsumed: Number(tx.units),
-    },
-  };
-}
-
-function accountJson({ lamports, owner, data, executable }: ChainAccount): Json {
-  return {
-    lamports: Number(lamports),
-    owner,
-    data: [base64.encode(data), "base64"],
-    executable,
-    rentEpoch: 18_446_744_073_709_552_000,
-    space: data.length,
-  };
 }

@@ -28,11 +28,13 @@ export interface MintFacts {
   readonly feeBasisPoints?: number;
   /** In the metadata extension. */
   readonly symbol?: string;
+  /** Other extensions of a Token-2022 mint, by type. */
+  readonly extensions?: readonly (readonly [type: number, content: Uint8Array])[];
 }
 
 /** The faucet may mint it. */
 export function putMint(chain: SolanaChain, name: string, facts: MintFacts = {}): TestToken {
-  const { program = TOKEN_PROGRAM, decimals = 6, feeBasisPoints, symbol } = facts;
+  const { program = TOKEN_PROGRAM, decimals = 6, feeBasisPoints, symbol, extensions = [] } = facts;
   const mint = solanaKey(`mint ${name}`).address;
   const base = new Uint8Array(82);
   base.set([1, 0, 0, 0, ...bytesOf(chain.faucet.address)]);
@@ -40,6 +42,7 @@ export function putMint(chain: SolanaChain, name: string, facts: MintFacts = {})
   base[45] = 1;
   const entries = [
     ...(feeBasisPoints === undefined ? [] : [entry(1, feeConfig(feeBasisPoints))]),
+    ...extensions.map(([type, content]) => entry(type, content)),
     ...(symbol === undefined ? [] : [entry(18, new Uint8Array(64)), entry(19, metadata(mint, name, symbol))]),
   ];
   const data = entries.length === 0 ? base : joined(base, new Uint8Array(83), Uint8Array.of(1), ...entries);
@@ -51,7 +54,10 @@ export function putMint(chain: SolanaChain, name: string, facts: MintFacts = {})
 export const holding = (token: TestToken, owner: string): Address =>
   address(associatedAccount(owner, token.program, token.mint));
 
-export function openHolding(chain: SolanaChain, token: TestToken, owner: string, payer = chain.faucet): Instruction {
+/** Who pays: the chain's faucet unless another is given. */
+type Faucet = Pick<SolanaChain, "faucet">;
+
+export function openHolding(chain: Faucet, token: TestToken, owner: string, payer = chain.faucet): Instruction {
   return getCreateAssociatedTokenIdempotentInstruction({
     payer: payer.signer,
     ata: holding(token, owner),
@@ -61,7 +67,7 @@ export function openHolding(chain: SolanaChain, token: TestToken, owner: string,
   });
 }
 
-export function mintTo(chain: SolanaChain, token: TestToken, account: string, amount: bigint): Instruction {
+export function mintTo(chain: Faucet, token: TestToken, account: string, amount: bigint): Instruction {
   const accounts = { mint: token.mint, token: address(account), mintAuthority: chain.faucet.signer };
   return getMintToInstruction({ ...accounts, amount }, { programAddress: token.program });
 }

@@ -19,12 +19,12 @@ afterEach(() => {
 });
 
 /** Writes one event. */
-const write = (type: "network.halted" | "network.resumed" = "network.halted") =>
+const write = (type: "network.halted" | "network.resumed" = "network.halted", network = "local") =>
   merchant.stub.noticeNetwork({
     id: `notice-${++notices}`,
     type,
-    network: "local",
-    data: { network: "local", reason: "a test", height: null },
+    network,
+    data: { network, reason: "a test", height: null },
     at: time.now,
   });
 
@@ -81,6 +81,20 @@ describe("pulling while events are written", () => {
     await Promise.all([writer(), writer(), writer()]);
     const expected = Array.from({ length: total }, (_, i) => i + 1);
     for (const read of await Promise.all(readers)) expect(read).toEqual(expected);
+  });
+
+  it("tells of one subject alone, in order and page by page", async () => {
+    for (const network of ["local", "sepolia", "local", "local", "sepolia"]) await write("network.halted", network);
+    await write("network.resumed", "local");
+    expect((await listen("subject=network:local")).sequences).toEqual([1, 3, 4, 6]);
+    expect(await listen("subject=network:local&after=1&limit=2")).toMatchObject({ sequences: [3, 4], next: "4" });
+    expect((await listen("subject=network:local&types=network.resumed")).sequences).toEqual([6]);
+    expect(await listen("subject=network:base")).toMatchObject({ status: 200, sequences: [], next: null });
+    const heard = listen("subject=network:sepolia&after=5&wait=10");
+    await untilWaiting(1);
+    await write();
+    await write("network.resumed", "sepolia");
+    expect((await heard).sequences).toEqual([8]);
   });
 
   it("gives a sequence only to what was committed", async () => {

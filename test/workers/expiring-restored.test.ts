@@ -1,23 +1,13 @@
 /** An object that came back from an older copy: what it does not remember is waited for, and followed when it landed. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import { type AttemptClaim, claimAttempt } from "../../src/store/d1/live-attempts.ts";
 import { LIFE, newTronAddress, txIdOf } from "../support/expiring-chain.ts";
 import { chain, checkExpiring, ExpiringMerchant, firstNode, startExpiring, TRX, watched } from "./expiring-line.ts";
 import { DB, quiet, time } from "./line.ts";
+import { copyOf } from "./older-copy.ts";
 import { statusAndCode } from "./payout-line.ts";
 
-const TABLES = [
-  "withdrawals",
-  "withdrawal_transitions",
-  "wallets",
-  "expiring_payments",
-  "expiring_attempts",
-  "balances",
-  "ledger_entries",
-  "events",
-] as const;
 const HOUR_MS = 3_600_000;
 
 beforeEach(() => {
@@ -27,24 +17,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.restoreAllMocks();
 });
-
-/** @returns how to put the object's rows back to what they are now */
-async function copyOf(merchant: ExpiringMerchant): Promise<() => Promise<void>> {
-  const rows = await merchant.inside((_, sql) => TABLES.map((table) => sql.exec(`SELECT * FROM ${table}`).toArray()));
-  return () =>
-    merchant.inside(async (object, sql) => {
-      // What starts again looks when its rows say so.
-      await (object as unknown as { c: TenantContext }).c.storage.setAlarm(time.now);
-      for (const [i, table] of TABLES.entries()) {
-        sql.exec(`DELETE FROM ${table}`);
-        for (const row of rows[i] ?? []) {
-          const columns = Object.keys(row).map((name) => `"${name}"`);
-          const places = columns.map(() => "?").join();
-          sql.exec(`INSERT INTO ${table} (${columns.join()}) VALUES (${places})`, ...Object.values(row));
-        }
-      }
-    });
-}
 
 /** One whose funds are reserved in the copy, and which the copy's successor has signed and sent. */
 async function forgotten(sending: "takes" | "drops" = "drops") {

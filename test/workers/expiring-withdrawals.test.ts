@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Landed } from "../../src/core/expiring-look.ts";
+import { tronHex } from "../../src/core/tron-address.ts";
 import { FEE, LIFE, newTronAddress, paymentIn, txIdOf } from "../support/expiring-chain.ts";
 import {
   chain,
@@ -137,7 +138,53 @@ describe("a withdrawal", () => {
     await checkExpiring(merchant);
   });
 
-  it("waits for a top-up, oldest first, and passes over what the wallet cannot cover", async () => {
+  it("B80: of one key with another meaning is refused without effect, and with another spelling is the same", async () => {
+    const [merchant, other] = [await ExpiringMerchant.start(), await ExpiringMerchant.start()];
+    const destination = newTronAddress();
+    const first = await merchant.withdraw({ destination, amount: "10" }, "k1");
+    const before = [await merchant.funds(), await merchant.signed(), (await merchant.events()).length];
+    const same = { destination, amount: "10" };
+    const others = [{ amount: "11" }, { destination: newTronAddress() }, { asset: "USDT" }];
+    const answers = others.map((one) => merchant.ask({ ...same, ...one }, "k1"));
+    for (const answer of await Promise.all(answers))
+      expect(await statusAndCode(answer)).toBe("422 idempotency_key_reused");
+    const address = { body: { network: NETWORK, address: destination }, headers: { "Idempotency-Key": "k1" } };
+    const route = await merchant.call("POST", "/v1/addresses", address);
+    expect(await statusAndCode(route)).toBe("422 idempotency_key_reused");
+    const spellings = [
+      { amount: "10.0" },
+      { destination: `41${tronHex(destination)}` },
+      { destination: `0x${tronHex(destination)}` },
+    ];
+    for (const spelling of spellings) {
+      const again = await merchant.ask({ ...same, ...spelling }, "k1");
+      expect([again.status, ((await again.json()) as { id: string }).id]).toEqual([200, first.id]);
+    }
+    expect([await merchant.funds(), await merchant.signed(), (await merchant.events()).length]).toEqual(before);
+    // Of another tenant it is another one.
+    expect((await other.withdraw(same, "k1")).id).not.toBe(first.id);
+    for (const one of [merchant, other]) await one.rest();
+    expect(chain.paidTo(destination)).toEqual([10n * TRX, 10n * TRX]);
+    expect((await merchant.withdrawals()).length + (await other.withdrawals()).length).toBe(2);
+  });
+
+  it("B81: of an odd key is refused before any effect, or is known by it byte for byte", async () => {
+    const merchant = await ExpiringMerchant.start();
+    const destination = newTronAddress();
+    const odd = ["", " ", "k".repeat(256), "a\tb", "a\u007f"];
+    for (const key of odd) expect((await merchant.ask({ destination }, key)).status).toBe(400);
+    expect([await merchant.withdrawals(), await merchant.funds()]).toEqual([[], "100 0 0"]);
+    const keys = ["k".repeat(255), "k".repeat(254), "a, b", "a,b", "A", "a"];
+    const ids = [];
+    for (const key of keys) ids.push((await merchant.withdraw({ destination }, key)).id);
+    expect(new Set(ids).size).toBe(keys.length);
+    for (const [i, key] of keys.entries()) {
+      const again = await merchant.ask({ destination }, key);
+      expect([again.status, ((await again.json()) as { id: string }).id]).toEqual([200, ids[i]]);
+    }
+  });
+
+  it("B88: waits for a top-up, oldest first, and passes over what the wallet cannot cover", async () => {
     const merchant = await ExpiringMerchant.start({ inWallet: 3n * TRX });
     const ids = [];
     for (const amount of ["2", "50", "0.5"]) ids.push((await merchant.withdraw({ amount })).id);
@@ -149,7 +196,64 @@ describe("a withdrawal", () => {
     await checkExpiring(merchant);
   });
 
-  it("counts what may still land as spent", async () => {
+  it("B88: seventy that cost more than is allowed do not hide a later one, and each has its turn", async () => {
+    const merchant = await ExpiringMerchant.start();
+    const turns = new Map<string, number>();
+    const prepare = firstNode().prepare.bind(firstNode());
+    const dear = new Set(Array.from({ length: 70 }, newTronAddress));
+    vi.spyOn(firstNode(), "prepare").mockImplementation(async (intent) => {
+      turns.set(intent.destination, (turns.get(intent.destination) ?? 0) + 1);
+      if (dear.has(intent.destination)) return { ok: false, reason: "fee_above_cap", detail: "it is dear" };
+      return prepare(intent);
+    });
+    watched("halted");
+    const [first = "", ...others] = dear;
+    await merchant.withdraw({ destination: first });
+    await merchant.inside((_, sql) => {
+      const columns = sql
+        .exec("SELECT * FROM withdrawals LIMIT 0")
+        .columnNames.filter((name) => !["seq", "id", "idempotency_key", "destination"].includes(name))
+        .join();
+      for (const to of others) {
+        const copy = `INSERT INTO withdrawals (id, idempotency_key, destination, ${columns}) SELECT ?1, ?1, ?1, ${columns}`;
+        sql.exec(`${copy} FROM withdrawals WHERE destination = ?2`, to, first);
+      }
+    });
+    time.now++;
+    const { id, destination } = await merchant.withdraw();
+    watched();
+    await merchant.drive(2);
+    expect(await merchant.state(id)).toBe("confirmation_tracking");
+    expect([...dear].filter((one) => !turns.has(one))).toEqual([]);
+    expect(turns.get(destination)).toBe(1);
+    // Nobody lost the place that the others gained: the next round begins with whom the last one did not get to.
+    turns.clear();
+    await merchant.drive(2);
+    expect([...dear].filter((one) => !turns.has(one))).toEqual([]);
+  });
+
+  it("one that nobody can prepare in time gives its turn to the others", async () => {
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    const slow = newTronAddress();
+    const prepare = firstNode().prepare.bind(firstNode());
+    vi.spyOn(firstNode(), "prepare").mockImplementation(async (intent) => {
+      if (intent.destination === slow) time.now += 31_000;
+      return prepare(intent);
+    });
+    watched("halted");
+    expect((await merchant.ask({ destination: slow })).status).toBe(201);
+    time.now++;
+    const { id } = await merchant.withdraw();
+    watched();
+    await merchant.drive();
+    expect(await merchant.state(id)).toBe("funds_reserved");
+    await merchant.drive();
+    expect(await merchant.state(id)).toBe("confirmation_tracking");
+    expect(chain.paidTo(slow)).toEqual([]);
+  });
+
+  it("B88: counts what may still land as spent", async () => {
     const merchant = await ExpiringMerchant.start({ inWallet: 3n * TRX });
     firstNode().sending = "drops";
     await merchant.withdraw({ amount: "2" });
@@ -173,7 +277,13 @@ describe("a withdrawal", () => {
     const merchant = await ExpiringMerchant.start();
     const body = { network: NETWORK, asset: "TRX", amount: "1", destination: newTronAddress() };
     const response = await merchant.call("POST", "/v1/withdrawals/estimate", { body });
-    expect(await response.json()).toMatchObject({ fee: "0.0011", max_fee: "0.0022", fee_asset: "TRX", accepted: true });
+    expect(await response.json()).toMatchObject({
+      fee: "0.0011",
+      max_fee: "0.0022",
+      fee_parts: [{ kind: "bandwidth", quantity: 268, fee: "0.0011" }],
+      fee_asset: "TRX",
+      accepted: true,
+    });
     const wallet = await merchant.hotWallet();
     expect(wallet).toMatchObject({ address: merchant.wallet, next_nonce: null, in_flight: 0, status: "active" });
     expect(wallet.balances?.[0]).toEqual({ asset: "TRX", amount: "1000", amount_units: "1000000000" });
@@ -251,7 +361,7 @@ describe("what is not signed anew", () => {
     await checkExpiring(merchant);
   });
 
-  it("keeps the bytes that were stored when it starts again", async () => {
+  it("B101 B135: keeps the bytes that were stored when it starts again", async () => {
     const merchant = await ExpiringMerchant.start();
     firstNode().sending = "drops";
     for (let i = 0; i < 5; i++) await merchant.withdraw();
@@ -344,6 +454,30 @@ describe("providers", () => {
     await checkExpiring(merchant);
   });
 
+  it("one that is wrong about the chain's height, and about an expiry that no bytes state, has nothing signed twice", async () => {
+    startExpiring(2);
+    chain.statesExpiry = false;
+    const [wrong] = nodes;
+    if (wrong === undefined) throw new Error("the chain has no provider");
+    const merchant = await ExpiringMerchant.start();
+    for (const node of nodes) node.sending = "drops";
+    const prepare = wrong.prepare.bind(wrong);
+    wrong.lag = 50;
+    vi.spyOn(wrong, "prepare").mockImplementation(async (intent) => {
+      const prepared = await prepare(intent);
+      if (!prepared.ok) return prepared;
+      return { ok: true, unsigned: { ...prepared.unsigned, expiresAt: prepared.unsigned.expiresAt - LIFE + 1 } };
+    });
+    const { id, destination } = await merchant.withdraw();
+    wrong.lag = 0;
+    await merchant.mineAndDrive(LIFE);
+    expect(await merchant.attempts(id)).toBe("sent");
+    for (const node of nodes) node.sending = "takes";
+    await merchant.rest();
+    expect(chain.paidTo(destination)).toHaveLength(1);
+    expect(await merchant.state(id)).toBe("confirmed");
+  });
+
   it("what one prepares that pays something else is not kept: the next one's is", async () => {
     startExpiring(2);
     quiet("warn", "error");
@@ -361,6 +495,46 @@ describe("providers", () => {
     expect(await merchant.signed()).toHaveLength(1);
   });
 
+  it("what one dates far beyond what it can know is not kept: it could not be called dead for as long", async () => {
+    startExpiring(3);
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    const prepare = firstNode().prepare.bind(firstNode());
+    vi.spyOn(firstNode(), "prepare").mockImplementation((intent) => {
+      chain.head += 100;
+      const made = prepare(intent);
+      chain.head -= 100;
+      return made;
+    });
+    const { id } = await merchant.withdraw();
+    const [attempt] = await merchant.rows<{ expires_at: number }>("SELECT expires_at FROM expiring_attempts");
+    expect(attempt?.expires_at).toBe(chain.head + LIFE);
+    await merchant.rest();
+    expect(await merchant.state(id)).toBe("confirmed");
+  });
+
+  it("one whose transactions never land makes every third of them at most", async () => {
+    startExpiring(3);
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    const made: string[] = [];
+    for (const node of nodes) {
+      const prepare = node.prepare.bind(node);
+      vi.spyOn(node, "prepare").mockImplementation((intent) => {
+        made.push(node.name);
+        return prepare(intent);
+      });
+      node.sending = "drops";
+    }
+    const { id } = await merchant.withdraw();
+    await merchant.mineAndDrive(3 * (LIFE + 4));
+    expect(made.slice(0, 3)).toEqual(["model-0", "model-1", "model-2"]);
+    for (const node of nodes) node.sending = "takes";
+    await merchant.rest();
+    expect(await merchant.state(id)).toBe("confirmed");
+    await checkExpiring(merchant);
+  });
+
   it.each([
     ["fee_above_cap", "lower_fee"],
     ["wallet_short", "wallet_top_up"],
@@ -374,7 +548,7 @@ describe("providers", () => {
     expect(await merchant.state(id)).toBe("confirmed");
   });
 
-  it("what enough of them refuse fails, and its amount is available again", async () => {
+  it("B88: what enough of them refuse fails, and its amount is available again", async () => {
     startExpiring(3);
     const merchant = await ExpiringMerchant.start();
     const refused = { ok: false, reason: "refused", detail: "no such receiver" } as const;
@@ -392,7 +566,7 @@ describe("providers", () => {
 });
 
 describe("before the first send", () => {
-  it("D1 knows it: without D1 nothing is sent, and what was stored goes out when it is back", async () => {
+  it("B102 B133: D1 knows it: without D1 nothing is sent, and what was stored goes out when it is back", async () => {
     quiet("warn");
     const merchant = await ExpiringMerchant.start();
     watched("halted");
@@ -404,6 +578,36 @@ describe("before the first send", () => {
     broken.mockRestore();
     await merchant.drive();
     expect([await merchant.attempts(id), chain.sent.length]).toEqual(["sent", 1]);
+    await checkExpiring(merchant);
+  });
+
+  it.each([
+    ["paid by another transaction", "confirmed"],
+    ["given up", "failed"],
+  ])("D1 knew it without our knowing, until it was dead: it is %s", async (_, end) => {
+    quiet("warn");
+    const merchant = await ExpiringMerchant.start();
+    watched("halted");
+    const { id, destination } = await merchant.withdraw();
+    watched();
+    const { batch } = Object.getPrototypeOf(DB);
+    const answers = vi.spyOn(Object.getPrototypeOf(DB), "batch").mockImplementation(async function (...args) {
+      await batch.apply(this, args);
+      throw new Error("the answer is lost");
+    });
+    await merchant.drive();
+    if (end === "failed") {
+      time.now += 3_600_000;
+      await merchant.drive();
+      await merchant.act(id, "resolve", { outcome: "failed", evidence: "called off" });
+    }
+    await merchant.mineAndDrive(LIFE + 5);
+    expect(chain.sent).toEqual([]);
+    answers.mockRestore();
+    await merchant.rest();
+    const paid = end === "confirmed" ? [TRX] : [];
+    expect([await merchant.state(id), chain.paidTo(destination)]).toEqual([end, paid]);
+    expect((await merchant.signed()).length).toBeLessThan(5);
     await checkExpiring(merchant);
   });
 
@@ -431,7 +635,7 @@ describe("before the first send", () => {
 });
 
 describe("what landed", () => {
-  it("and failed is failed for good, its amount released, its fee booked", async () => {
+  it("B96: and failed is failed for good, its amount released, its fee booked", async () => {
     const merchant = await ExpiringMerchant.start();
     chain.fate = "fails";
     const { id } = await merchant.withdraw();

@@ -99,6 +99,7 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
       "expiring_attempts",
       "expiring_payments",
       "reconciliations",
+      "sessions",
       "signers",
       "slots",
       "spend_attempts",

@@ -1,6 +1,7 @@
 /**
- * One small world for each way to pay out: a wallet whose transactions count nonces, and one that is a set of coins.
- * Amounts of one coin, accounts of ten. What every withdrawal must keep is tested over all of them alike.
+ * One small world for each way to pay out: a wallet whose transactions count nonces, one that is a set of coins, and
+ * those whose transactions expire. Amounts of one coin, accounts of ten. What every withdrawal must keep is tested over
+ * all of them alike.
  */
 
 import type { BalanceView, WalletView, WithdrawalView } from "../../src/core/views.ts";
@@ -11,6 +12,7 @@ import { newAddress } from "../support/model-chain.ts";
 import * as bitcoin from "./bitcoin-line.ts";
 import { checkCoinPayouts, expectStrangers, receivedBy } from "./coin-checks.ts";
 import { BTC, CoinMerchant, newBitcoinAddress, startCoins, WINDOW } from "./coin-line.ts";
+import { expiringWorld, tronWorld } from "./expiring-worlds.ts";
 import * as nonces from "./payout-line.ts";
 
 /** What merchants of every world can do. */
@@ -48,28 +50,38 @@ export interface PayoutWorld {
   readonly final: number;
   /** Reason of the step with which a withdrawal gets what its payment needs. */
   readonly assigned: string;
+  /** Signed payments of one withdrawal exclude each other, and one takes another's place. Otherwise one lives until it expires. */
+  readonly replaces: boolean;
+  /** Nothing counts before it is final, so nothing is ever taken back. */
+  readonly confirmsFinal: boolean;
+  /** An object restored from an older copy takes in what the lost copy has paid, and asks nobody. */
+  readonly recovers: boolean;
   /** A new chain with one provider. */
   start(): Promise<void>;
   /** Somebody with ten coins in an account, and enough in the wallet for as many payments at once. */
   merchant(): Promise<PayoutMerchant>;
   address(): string;
   /** Payments to a receiver on the best chain. */
-  received(merchant: PayoutMerchant, to: string): bigint[];
+  received(merchant: PayoutMerchant, to: string): bigint[] | Promise<bigint[]>;
   /** What must hold whenever everything has come to rest. */
   check(merchant: PayoutMerchant): Promise<void>;
   /** The next send does what it shall, and its answer is lost. */
-  loseAnswer(): void;
+  loseAnswer(): void | Promise<void>;
   /** Ways in which the next send can be answered without anybody knowing what became of the bytes. */
-  readonly answers: Readonly<Record<string, () => void>>;
-  honestAgain(): void;
+  readonly answers: Readonly<Record<string, () => void | Promise<void>>>;
+  honestAgain(): void | Promise<void>;
   /** What is signed from now on offers more. */
-  raiseFees(): void;
+  raiseFees(): void | Promise<void>;
   /** A block with this attempt alone, whatever the pools hold. */
   mineOnly(merchant: PayoutMerchant, txId: string): Promise<void>;
   /** Takes the top blocks off and puts more empty ones in their place; the pools take nothing back. */
-  reorg(depth: number): void;
+  reorg(depth: number): void | Promise<void>;
   /** The pools forget everything. */
-  forget(): void;
+  forget(): void | Promise<void>;
+  /** The scanner says that the network is halted. @returns how to go on */
+  halt(): () => void;
+  /** What was signed lands no more, but by `mineOnly`: where nothing replaces it, it has to expire. */
+  strand(): void | Promise<void>;
   /**
    * Somebody else's transaction, in a block, that takes what the latest payment needs. Null where nobody else can:
    * then what cannot be mined any more is shown otherwise.
@@ -77,7 +89,19 @@ export interface PayoutWorld {
   readonly takeAway: ((merchant: PayoutMerchant) => Promise<void>) | null;
 }
 
+const excludes = {
+  replaces: true,
+  confirmsFinal: false,
+  recovers: false,
+  halt() {
+    const halted = nonces.halt();
+    return () => void halted.mockRestore();
+  },
+  strand: () => {},
+};
+
 const nonceWorld: PayoutWorld = {
+  ...excludes,
   network: "local",
   oneCoin: nonces.ETH,
   deep: 3,
@@ -125,6 +149,7 @@ const failSend = (code: number, text: string) => () =>
   });
 
 const coinWorld: PayoutWorld = {
+  ...excludes,
   network: bitcoin.NETWORK,
   oneCoin: BTC,
   deep: 3,
@@ -168,6 +193,8 @@ const coinWorld: PayoutWorld = {
 export const PAYOUT_WORLDS: readonly (readonly [wallet: string, world: PayoutWorld])[] = [
   ["that counts nonces", nonceWorld],
   ["of coins", coinWorld],
+  ["whose transactions expire", expiringWorld],
+  ["of TRON", tronWorld],
 ];
 
 /** Available, reserved and settled of the account, in whole coins. */

@@ -124,6 +124,7 @@ async function deposit(merchant: Merchant, units: bigint): Promise<void> {
       height: 50,
       blockHash: "0x50",
       timestampS: 1,
+      memo: null,
     } as const;
     const times = { createdAt: time.now, confirmedAt: time.now, revertedAt: null, settledAt: null, backfillId: null };
     const rest = { address: PAYEE, asset: "native", amountUnits: String(units), dueHeight: null, dueFinalized: null };

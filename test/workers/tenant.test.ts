@@ -1,7 +1,7 @@
 /** One tenant's object in workerd: keys, repeated requests, foreign ids, pages, policies, and what it makes of observations. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { UNMINED } from "../../src/core/transfer.ts";
+import { MAX_MEMO_BYTES, UNMINED } from "../../src/core/transfer.ts";
 import type { ApiKeyView, DepositView, Page, Scope } from "../../src/core/views.ts";
 import { type Tenant, WebhookEndpoint } from "../../src/index.ts";
 import type { Observation, Observed, SeenTransfer } from "../../src/objects/api.ts";
@@ -418,6 +418,26 @@ describe("observations", () => {
     const events = await merchant.events();
     expect(events).toHaveLength(600);
     expect(Math.max(...events.map((event) => JSON.stringify(event).length))).toBeLessThan(20_000);
+  });
+
+  it("a memo is kept as it was written, shown and told, and does not tell payments apart", async () => {
+    const memo = "\u0001".repeat(MAX_MEMO_BYTES);
+    const [noted, plain] = [{ ...scans.transfer(100, 5n), memo }, scans.transfer(100, 6n)];
+    await scans.observe(102, { added: [noted, plain] });
+    const { data } = await merchant.get<Page<DepositView>>("/v1/deposits");
+    expect(data.map((deposit) => [deposit.tx_id, deposit.memo])).toEqual([
+      [plain.txId, null],
+      [noted.txId, memo],
+    ]);
+    // Read again without it, as by an older copy of the scanner: the same payment.
+    const { memo: _, ...bare } = noted;
+    await scans.observe(103, { added: [bare] });
+    expect(await merchant.told()).toBe("pending confirmed pending confirmed");
+    const told = (await merchant.events()).map(({ data }) => data as DepositView);
+    expect(told.map((deposit) => deposit.memo)).toEqual([memo, memo, null, null]);
+    const bodies = await merchant.inside((_, sql) => sql.exec("SELECT body FROM events").toArray());
+    expect(bodies.filter(({ body }) => String(body).includes("\\u0001".repeat(MAX_MEMO_BYTES)))).toHaveLength(2);
+    expect(Math.max(...bodies.map(({ body }) => new TextEncoder().encode(String(body)).length))).toBeLessThan(5_000);
   });
 
   it("the account of an address that was deleted and taken again is the new one, for what comes then", async () => {

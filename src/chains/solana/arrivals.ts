@@ -67,7 +67,9 @@ const NOTHING: Arrivals = { credits: [], irregular: [] };
 
 /** Cheap: most transactions of a block are votes, which only cost somebody a fee. */
 function mayPay(tx: ExecutedTransaction, { native, contracts }: Wanted): boolean {
-  if (native && tx.after.some((units, place) => grew(tx.before[place] ?? null, units))) return true;
+  const feePayer = (place: number) => (place === 0 ? tx.feeUnits : 0n);
+  const beforeFee = (units: bigint | null, place: number) => (units === null ? null : units + feePayer(place));
+  if (native && tx.after.some((units, place) => grew(tx.before[place] ?? null, beforeFee(units, place)))) return true;
   // What was paid and passed on in one go leaves no balance grown.
   if (native && tx.wire.instructions.length + tx.inner.size > 1) return true;
   const isListed = ({ mint }: TokenBalance) => contracts.has(mint);
@@ -128,7 +130,8 @@ function tokensTo(tx: ExecutedTransaction, moves: readonly TokenMove[], mint: st
   }
   const [first] = came;
   // A fee that the instruction does not state. Of several payments nobody can say what each one lost: their sum counts.
-  const mayHaveFee = came.every(({ program, fee }) => program === TOKEN_2022_PROGRAM && fee === null);
+  const mayHaveFee =
+    came.some(({ fee }) => fee === null) && came.every(({ program }) => program === TOKEN_2022_PROGRAM);
   if (first !== undefined && mayHaveFee && went.length + wrapped.length === 0 && arrived > 0n && arrived < expected) {
     return { credits: [credit(first, arrived, true)], irregular: [] };
   }

@@ -32,6 +32,11 @@ export function blockCall(slot: number) {
   return { method: "getBlock", params: [slot, { ...READABLE, transactionDetails: "full" }] };
 }
 
+/** Accounts and balances of each transaction, without instructions. */
+export function accountsCall(slot: number) {
+  return { method: "getBlock", params: [slot, { ...READABLE, transactionDetails: "accounts" }] };
+}
+
 /** @throws MalformedAnswer */
 export function readHead(answer: unknown, slot: number): BlockHead {
   const what = `block of slot ${slot}`;

@@ -1,14 +1,23 @@
 /**
- * What instructions of the system program and the two token programs do to balances, from their raw bytes. Whatever
- * else a program does is not known here: it shows in the balances, and there it does not add up.
+ * What instructions of the system program and the two token programs do to balances, and withdrawals of what was
+ * staked, from their raw bytes. Whatever else a program does is not known here: it shows in the balances, and there it
+ * does not add up.
  *
- * Layouts: `solana-system-interface` (bincode, u32 tags), `spl-token-interface` (u8 tags; 38, 45 and 255 since p-token),
+ * Layouts: `solana-system-interface`, `solana-stake-interface`, `solana-vote-interface` (bincode, u32 tags), `spl-token-interface` (u8 tags; 38, 45 and 255 since p-token),
  * `spl-token-2022-interface` (26: its transfer fee extension). Places are places in the transaction's list of accounts.
  */
 
 import { base58 } from "@scure/base";
-import { SYSTEM_PROGRAM, solanaKeyBytes, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from "../../core/solana-address.ts";
+import {
+  STAKE_PROGRAM,
+  SYSTEM_PROGRAM,
+  solanaKeyBytes,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+  VOTE_PROGRAM,
+} from "../../core/solana-address.ts";
 import { MalformedAnswer } from "../rpc/malformed.ts";
+import { fromBase58 } from "./base58.ts";
 import type { Accounts, ExecutedTransaction } from "./status.ts";
 
 export type Effect = { readonly path: string } & (
@@ -17,7 +26,7 @@ export type Effect = { readonly path: string } & (
       readonly from: number;
       readonly to: number;
       readonly units: bigint;
-      /** Who signed for `from` besides itself: the base of a derived account, the authority of a nonce. */
+      /** Who signed for `from` besides itself: the base of a derived account, the authority of a nonce or a stake. */
       readonly by: number | null;
       /** Whether the receiver can spend it: not when the same step makes it some program's account. */
       readonly isPayment: boolean;
@@ -65,6 +74,9 @@ interface Call {
 const SYSTEM = program(SYSTEM_PROGRAM);
 const TOKEN = program(TOKEN_PROGRAM);
 const TOKEN_2022 = program(TOKEN_2022_PROGRAM);
+const STAKE = program(STAKE_PROGRAM);
+const VOTE = program(VOTE_PROGRAM);
+const KNOWN = [SYSTEM, TOKEN, TOKEN_2022, STAKE, VOTE];
 
 /** In the order they happened: each instruction, then those it called. */
 export function effectsOf(tx: ExecutedTransaction): Effect[] {
@@ -85,12 +97,12 @@ export function effectsOf(tx: ExecutedTransaction): Effect[] {
 }
 
 function knownProgram(accounts: Accounts, place: number): Program | null {
-  return [SYSTEM, TOKEN, TOKEN_2022].find((candidate) => accounts.is(place, candidate)) ?? null;
+  return KNOWN.find((candidate) => accounts.is(place, candidate)) ?? null;
 }
 
 function innerData(text: string, txId: string): Uint8Array {
   try {
-    return base58.decode(text);
+    return fromBase58(text);
   } catch {
     throw new MalformedAnswer(`inner instruction of ${txId}`, "base58", text);
   }
@@ -98,6 +110,7 @@ function innerData(text: string, txId: string): Uint8Array {
 
 function effectsOfCall(call: Call, accounts: Accounts): readonly Effect[] {
   if (call.program === SYSTEM) return one(systemEffect(call));
+  if (call.program === STAKE || call.program === VOTE) return one(withdrawalEffect(call));
   if (call.data[0] === 255) return batch(call, accounts);
   return one(tokenEffect(call, accounts));
 }
@@ -153,6 +166,15 @@ function systemEffect({ path, accounts, data }: Call): Effect | null {
     default:
       return null;
   }
+}
+
+/** Withdraw of either program: from, to, and who may: third, or fifth after two sysvars (of a stake alone). */
+function withdrawalEffect({ path, program, accounts, data }: Call): Effect | null {
+  const [from, to, units] = [accounts[0], accounts[1], u64(data, 4)];
+  const tag = program === STAKE ? 4 : 3;
+  if (u32(data, 0) !== tag || from === undefined || to === undefined || units === null) return null;
+  const by = placeAt(accounts, accounts.length > 4 ? 4 : 2);
+  return { kind: "lamports", path, from, to, units, by, isPayment: true };
 }
 
 function tokenEffect(call: Call, accounts: Accounts): Effect | null {

@@ -15,6 +15,7 @@ import type { RpcClient } from "../rpc/client.ts";
 import { MalformedAnswer, parseList, parseObject } from "../rpc/malformed.ts";
 import { ask, FINALIZED, faultOf, isWithoutBlock, parseContext, parseCount, parseLamports } from "./answers.ts";
 import { arrivalsOf } from "./arrivals.ts";
+import { transactionParams } from "./big-block.ts";
 import { headCall, rawBytes, readHead } from "./block.ts";
 import { effectsOf } from "./effects.ts";
 import type { Slots } from "./slots.ts";
@@ -22,7 +23,7 @@ import { type ExecutedTransaction, failureOf, readExecuted } from "./status.ts";
 import { readTransaction, transactionId } from "./transaction.ts";
 
 /** A blockhash lives for 151 blocks, and the head is not further above the final block than the other 150. */
-const LATEST_LANDING_BLOCKS = 301;
+export const LATEST_LANDING_BLOCKS = 301;
 /** `getSignatureStatuses` takes so many. */
 const MAX_STATUSES = 256;
 
@@ -96,8 +97,7 @@ async function listsAll(rpc: RpcClient, slots: Slots, dead: readonly Attempt[]):
 
 /** Null when the node does not give it whole. */
 async function readLanded(rpc: RpcClient, txId: string): Promise<Landed | null> {
-  const config = { commitment: FINALIZED, encoding: "base64", maxSupportedTransactionVersion: 1 };
-  const answer = await ask(rpc, "getTransaction", [txId, config]);
+  const answer = await ask(rpc, "getTransaction", transactionParams(txId));
   if (answer === null) return null;
   const { slot: inSlot, transaction, meta } = parseObject(answer, `transaction ${txId}`);
   const slot = parseCount(inSlot, `slot of ${txId}`);

@@ -36,6 +36,8 @@ const METAPLEX = "metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s";
 const MINT_BYTES = 82;
 const TOKEN_BYTES = 165;
 const TRANSFER_FEE = 1;
+export const TRANSFER_HOOK = 14;
+const PAUSABLE = 26;
 const METADATA = 19;
 const MAX_SYMBOL_CHARS = 20;
 
@@ -105,6 +107,21 @@ export function readTokenAccount({ program, data }: AccountFacts): TokenAccountF
   if (!(data.length === TOKEN_BYTES || isExtended) || data[108] === 0) return null;
   const units = new DataView(data.buffer, data.byteOffset).getBigUint64(64, true);
   return { mint: data.subarray(0, 32), owner: data.subarray(32, 64), units, isFrozen: data[108] === 2 };
+}
+
+/**
+ * Bytes of an owner's associated account. Of Token-2022 it says what kind it is, that its owner stays, and what the mint's
+ * extensions demand of every account: what it withheld, whether a transfer is under way, that it can be paused.
+ */
+export function associatedAccountBytes(mint: Mint): number {
+  if (mint.program !== TOKEN_2022_PROGRAM) return TOKEN_BYTES;
+  const entries = [
+    [TRANSFER_FEE, 8],
+    [TRANSFER_HOOK, 1],
+    [PAUSABLE, 0],
+  ] as const;
+  const demanded = entries.map(([type, bytes]) => (mint.extensions.has(type) ? 4 + bytes : 0));
+  return demanded.reduce((sum: number, bytes) => sum + bytes, TOKEN_BYTES + 1 + 4);
 }
 
 /** Entries until the first of no type, or one that is cut short. */

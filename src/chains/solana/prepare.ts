@@ -6,9 +6,9 @@
  */
 
 import { bytesToHex } from "@noble/hashes/utils";
-import { smaller } from "../../core/amount.ts";
+import { larger, smaller } from "../../core/amount.ts";
 import { toBase64 } from "../../core/base64.ts";
-import { TOKEN_2022_PROGRAM } from "../../core/solana-address.ts";
+import type { FeePart } from "../../core/fee-kind.ts";
 import { NATIVE } from "../../core/transfer.ts";
 import type { ExpiringCost, ExpiringIntent, Prepared } from "../expiring-payout.ts";
 import { ChainFault } from "../port.ts";
@@ -16,7 +16,7 @@ import type { RpcClient } from "../rpc/client.ts";
 import { MalformedAnswer, parseList, parseObject } from "../rpc/malformed.ts";
 import { isMethodMissing } from "../rpc/rpc-failure.ts";
 import { ask, FINALIZED, faultOf, parseContext, parseCount, parseHash, parseLamports } from "./answers.ts";
-import { readAccounts, readMint } from "./mint.ts";
+import { associatedAccountBytes, readAccounts, readMint } from "./mint.ts";
 import { type PaymentForm, paymentMessage, priceWithin, priorityUnits, SIGNATURE_UNITS } from "./payment.ts";
 import { associatedAccount } from "./program-address.ts";
 import {
@@ -44,9 +44,6 @@ const USUAL_LIMITS = { coins: 1_000, tokens: 10_000, opening: 40_000 };
 const limitFor = (units: number) => Math.ceil(units * 1.25) + 500;
 /** While it is measured. */
 const MAX_UNITS = 1_400_000;
-/** Of Token-2022: 170 with the one extension that every associated account has, a few more where a mint demands it. */
-const EXTENDED_ACCOUNT_BYTES = 182;
-const TOKEN_ACCOUNT_BYTES = 165;
 const CONFIRMED = "confirmed";
 
 /** @throws ChainFault, MalformedAnswer */
@@ -74,9 +71,22 @@ export async function prepare(rpc: RpcClient, intent: ExpiringIntent): Promise<P
 export async function estimateCost(rpc: RpcClient, intent: ExpiringIntent): Promise<ExpiringCost> {
   const assessed = await assess(rpc, intent);
   const { form, rentUnits } = assessed;
-  const nowUnits = smaller(SIGNATURE_UNITS + priorityUnits(form) + rentUnits, intent.maxFeeUnits);
+  // What is offered to be taken sooner is cut to the cap.
+  const priority = smaller(priorityUnits(form), larger(intent.maxFeeUnits - SIGNATURE_UNITS - rentUnits, 0n));
+  const parts: FeePart[] = [
+    { kind: "signature", quantity: null, units: SIGNATURE_UNITS },
+    { kind: "priority", quantity: null, units: priority },
+  ];
+  if (rentUnits > 0n) parts.push({ kind: "token_account", quantity: null, units: rentUnits });
+  const nowUnits = SIGNATURE_UNITS + priority + rentUnits;
   const problem = assessed.refusal ?? shortOf(intent, assessed, nowUnits);
-  return { nowUnits, mostUnits: intent.maxFeeUnits, warning: problem === null ? null : problem.detail };
+  return { nowUnits, mostUnits: intent.maxFeeUnits, parts, warning: problem === null ? null : problem.detail };
+}
+
+/** A program, a mint or a token account in the place of an owner. @throws ChainFault, MalformedAnswer */
+export async function destinationRefusal(rpc: RpcClient, intent: ExpiringIntent): Promise<string | null> {
+  const { accounts } = await readAccounts(rpc, [intent.destination], CONFIRMED);
+  return destinationProblem(intent, accounts[0] ?? null)?.detail ?? null;
 }
 
 interface Assessed {
@@ -135,8 +145,8 @@ async function touchedAccounts(
 }
 
 async function rentRules(rpc: RpcClient, { destination, mint }: TouchedAccounts): Promise<RentRules> {
-  const isExtended = mint?.program === TOKEN_2022_PROGRAM;
-  const sizes = [0, destination?.data.length ?? 0, isExtended ? EXTENDED_ACCOUNT_BYTES : TOKEN_ACCOUNT_BYTES];
+  const token = mint === null ? null : readMint(mint);
+  const sizes = [0, destination?.data.length ?? 0, token === null ? 0 : associatedAccountBytes(token)];
   const calls = sizes.map((size) => ({ method: "getMinimumBalanceForRentExemption", params: [size] }));
   const { answers } = await rpc.batch(calls);
   const [empty, receiver, tokenAccount] = answers.map((answer) => {

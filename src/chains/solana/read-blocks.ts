@@ -13,7 +13,8 @@ import { inParallel } from "../rpc/parallel.ts";
 import type { Span } from "../span.ts";
 import { faultOf, isWithoutBlock } from "./answers.ts";
 import { type Arrivals, arrivalsOf } from "./arrivals.ts";
-import { type BlockHead, blockCall, executedIn, headCall, readHead } from "./block.ts";
+import { askBlock } from "./big-block.ts";
+import { type BlockHead, executedIn, headCall, readHead } from "./block.ts";
 import type { FoundSlots, Slots } from "./slots.ts";
 import type { ExecutedTransaction } from "./status.ts";
 
@@ -84,7 +85,7 @@ export async function readBlocks(access: BlockAccess, from: number, to: number, 
   const reader: Reader = {
     rpc,
     slots,
-    ask: (listed) => inParallel(SIDE_BY_SIDE, listed, (slot) => rpc.call("getBlock", blockCall(slot).params)),
+    ask: (listed) => inParallel(SIDE_BY_SIDE, listed, (slot) => askBlock(rpc, slot, interest)),
     take(answer, ref, slot) {
       const arrivals = arrivalsIn(answer, slot, interest);
       for (const one of arrivals) found.arrivals.push({ ref, ...one });

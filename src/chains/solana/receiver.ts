@@ -4,7 +4,14 @@
  */
 
 import type { ExpiringIntent, Prepared } from "../expiring-payout.ts";
-import { type AccountFacts, readMint, readTokenAccount, type TokenAccountFacts } from "./mint.ts";
+import {
+  type AccountFacts,
+  type Mint,
+  readMint,
+  readTokenAccount,
+  type TokenAccountFacts,
+  TRANSFER_HOOK,
+} from "./mint.ts";
 import { bytesOf } from "./program-address.ts";
 
 export type Refusal = Extract<Prepared, { ok: false }>;
@@ -26,11 +33,18 @@ export interface RentRules {
   readonly tokenAccount: bigint;
 }
 
-/** Extensions of a mint that change what a transfer does: non-transferable (9), transfer hook (14). */
-const UNPAYABLE_EXTENSIONS: readonly (readonly [number, string])[] = [
-  [9, "its mint lets nobody transfer it"],
-  [14, "its mint calls a program of its own on each transfer"],
-];
+/** Extensions of a mint that change what a transfer does. */
+const NON_TRANSFERABLE = 9;
+
+function extensionProblem({ extensions }: Mint): string | null {
+  if (extensions.has(NON_TRANSFERABLE)) return "its mint lets nobody transfer it";
+  return callsProgram(extensions.get(TRANSFER_HOOK)) ? "its mint calls a program of its own on each transfer" : null;
+}
+
+/** Who may set the program (32), and it: zeros while there is none, as in mints that only keep the possibility open. */
+function callsProgram(hook: Uint8Array | undefined): boolean {
+  return hook !== undefined && (hook.length < 64 || hook.subarray(32, 64).some((byte) => byte !== 0));
+}
 
 export function refused(detail: string): Refusal {
   return { ok: false, reason: "refused", detail };
@@ -72,8 +86,8 @@ export function tokensProblem(intent: ExpiringIntent, accounts: TouchedAccounts)
   }
   // The receiver must get the amount asked for, and a fee that may change meanwhile cannot be added exactly.
   if (mint.takesFee) return refused(`${intent.asset} keeps a fee of each transfer: less than the amount would arrive`);
-  const odd = UNPAYABLE_EXTENSIONS.find(([type]) => mint.extensions.has(type));
-  if (odd !== undefined) return refused(`${intent.asset} cannot be paid: ${odd[1]}`);
+  const odd = extensionProblem(mint);
+  if (odd !== null) return refused(`${intent.asset} cannot be paid: ${odd}`);
   const source = accounts.source === null ? null : readTokenAccount(accounts.source);
   if (source?.isFrozen) return refused(`the wallet's account of ${intent.asset} is frozen`);
   const units = source?.units ?? 0n;

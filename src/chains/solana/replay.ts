@@ -4,9 +4,11 @@
  *
  * A watched address owns itself and the token accounts that name it as owner; what moves between these is nobody's
  * payment. An account that begins and ends within the transaction is a passage: it keeps nothing, so for tokens it
- * counts as a stranger, and closing it pays out what others put into it.
+ * counts as a stranger, and closing it pays out what others put into it. What its owner put in itself goes back to it
+ * unpaid.
  */
 
+import { smaller } from "../../core/amount.ts";
 import type { Effect } from "./effects.ts";
 import type { ExecutedTransaction, TokenBalance } from "./status.ts";
 
@@ -30,7 +32,7 @@ export interface TokenMove {
   readonly units: bigint;
   /** The fee that the instruction states; null: none stated. */
   readonly fee: bigint | null;
-  /** The owner's own coins, wrapped or unwrapped: its tokens change, and nobody paid. */
+  /** The owner's own: coins that were wrapped or unwrapped, tokens back from a passage. Its tokens change, and nobody paid. */
   readonly isOwn: boolean;
 }
 
@@ -52,16 +54,16 @@ interface TokenAccount {
   readonly program: string;
   owner: string;
   units: bigint;
+  /** Of a passage: what its owner put in itself and has not taken out. */
+  own: bigint;
   /** Lamports that are no tokens: what the account must hold to exist; null: unknown. */
   readonly reserve: bigint | null;
 }
 
-/** Coins that went into an account within the transaction, and whose they were. */
+/** Coins that went into an account within the transaction, and whose they were; null: nobody can say. */
 interface Paid {
-  readonly by: string;
+  readonly by: string | null;
   readonly units: bigint;
-  /** Not yet tokens. */
-  readonly isCoins: boolean;
 }
 
 export function replay(tx: ExecutedTransaction, effects: readonly Effect[]): Replay {
@@ -97,13 +99,14 @@ class Player implements Replay {
       case "opened": {
         const { account, mint, owner, program } = effect;
         const reserve = this.#reserveAfter(account, mint);
-        this.#accounts.set(account, { mint, program, owner, units: 0n, reserve });
+        const own = WRAPPED_COINS.has(mint) ? this.#paidBy(owner, account) : 0n;
+        this.#accounts.set(account, { mint, program, owner, units: 0n, own, reserve });
         this.#sync(effect.path, account);
         return;
       }
       case "given": {
         const account = this.#accounts.get(effect.account);
-        if (account !== undefined) account.owner = effect.owner;
+        if (account !== undefined) Object.assign(account, { owner: effect.owner, own: 0n });
         return;
       }
       case "closed":
@@ -121,7 +124,7 @@ class Player implements Replay {
     const payer = this.#tx.accounts.address(from);
     this.#add(from, -units);
     this.#add(to, units);
-    this.#notePaid(to, { by: payer, units, isCoins: true });
+    this.#notePaid(to, payer, units);
     const receiver = this.#tx.accounts.address(to);
     const isOwn = from === to || (by !== null && this.#tx.accounts.address(by) === receiver);
     if (!isOwn && units > 0n) this.coins.push({ path, to, units, isPayment });
@@ -133,37 +136,60 @@ class Player implements Replay {
     const known = source ?? target;
     const named = mint === null ? known?.mint : this.#tx.accounts.address(mint);
     if (known === undefined || named === undefined) return;
+    if (from === to || units === 0n) return;
     if (source !== undefined) source.units -= units;
     if (target !== undefined) target.units += units - (fee ?? 0n);
+    const own = from === null || source === undefined ? 0n : this.#takeOwn(from, source, units);
     if (from !== null && to !== null && WRAPPED_COINS.has(named)) {
       this.#add(from, -units);
       this.#add(to, units);
-      this.#notePaid(to, { by: source?.owner ?? "", units, isCoins: false });
     }
-    if (from === to || units === 0n) return;
+    const isSameOwner = source !== undefined && source.owner === target?.owner;
+    if (isSameOwner) target.own += own;
     const ownerOf = (place: number | null, account: TokenAccount | undefined) =>
       place === null || account === undefined || this.#isPassage(place) ? null : account.owner;
-    const move = { path, mint: named, program: known.program, units, fee, isOwn: false };
-    this.tokens.push({ ...move, from: ownerOf(from, source), to: ownerOf(to, target) });
+    const ends = { from: ownerOf(from, source), to: ownerOf(to, target) };
+    const move = { path, mint: named, program: known.program, ...ends };
+    const back = isSameOwner && ends.from === null ? own : 0n;
+    const others = units - back;
+    if (back > 0n) this.tokens.push({ ...move, units: back, fee: others > 0n ? null : fee, isOwn: true });
+    if (others > 0n) this.tokens.push({ ...move, units: others, fee, isOwn: false });
+  }
+
+  /** How much of what leaves the account is its owner's: all, or of a passage what its owner put in, which leaves first. */
+  #takeOwn(place: number, account: TokenAccount, units: bigint): bigint {
+    if (!this.#isPassage(place)) return units;
+    const own = smaller(account.own, units);
+    account.own -= own;
+    return own;
   }
 
   #close({ path, account: place, to }: Effect & { kind: "closed" }): void {
     const units = this.after[place] ?? null;
     const closed = this.#account(place);
-    const paid = this.#paidInto.get(place) ?? [];
+    const own = closed === undefined ? 0n : this.#ownCoins(place, closed);
     this.#add(to, units);
     this.after[place] = units === null ? null : 0n;
     this.#accounts.delete(place);
     this.#paidInto.delete(place);
     if (units === null || units === 0n) return;
     // A mint, or what some program made: nobody can say whose coins these were.
-    if (closed === undefined) return void this.coins.push({ path, to, units, isPayment: false });
+    if (closed === undefined) {
+      this.#notePaid(to, null, units);
+      return void this.coins.push({ path, to, units, isPayment: false });
+    }
+    // What an account held before is its owner's. Of a passage, others may have filled it.
+    const others = this.#isPassage(place) && units > own ? units - own : 0n;
+    this.#notePaid(to, closed.owner, units - others);
+    this.#notePaid(to, null, others);
     this.#unwrapped(path, place, closed, closed.units);
-    const receiver = this.#tx.accounts.address(to);
-    if (closed.owner !== receiver) return void this.coins.push({ path, to, units, isPayment: true });
-    // Its own account: what it held before was the owner's already. Of a passage, others may have filled it.
-    const own = paid.filter(({ by }) => by === receiver).reduce((sum, one) => sum + one.units, 0n);
-    if (this.#isPassage(place) && units > own) this.coins.push({ path, to, units: units - own, isPayment: true });
+    const paid = closed.owner === this.#tx.accounts.address(to) ? others : units;
+    if (paid > 0n) this.coins.push({ path, to, units: paid, isPayment: true });
+  }
+
+  /** What the owner put into an account that it opened in this transaction, and has not taken out. */
+  #ownCoins(place: number, { mint, owner, own }: TokenAccount): bigint {
+    return WRAPPED_COINS.has(mint) ? own : this.#paidBy(owner, place);
   }
 
   #unwrap({ path, from, to, units: asked }: Effect & { kind: "unwrapped" }): void {
@@ -174,7 +200,12 @@ class Player implements Replay {
     if (source === undefined || units === null || units === 0n) return;
     this.#unwrapped(path, from, source, units);
     source.units -= units;
-    if (source.owner !== this.#tx.accounts.address(to)) this.coins.push({ path, to, units, isPayment: true });
+    const own = this.#takeOwn(from, source, units);
+    this.#notePaid(to, source.owner, own);
+    this.#notePaid(to, null, units - own);
+    const others = this.#isPassage(from) ? units - own : 0n;
+    const paid = source.owner === this.#tx.accounts.address(to) ? others : units;
+    if (paid > 0n) this.coins.push({ path, to, units: paid, isPayment: true });
   }
 
   #unwrapped(path: string, place: number, { mint, program, owner }: TokenAccount, units: bigint): void {
@@ -188,12 +219,14 @@ class Player implements Replay {
     const held = this.after[place] ?? null;
     if (account === undefined || held === null || account.reserve === null || !WRAPPED_COINS.has(account.mint)) return;
     const units = held - account.reserve - account.units;
+    const payers = new Set((this.#paidInto.get(place) ?? []).map(({ by }) => by));
+    // What came up to here is tokens now, or what the account must hold.
+    this.#paidInto.delete(place);
     if (units <= 0n) return;
     account.units += units;
-    const payers = new Set((this.#paidInto.get(place) ?? []).flatMap(({ by, isCoins }) => (isCoins ? by : [])));
-    const [payer] = payers;
+    const [payer = null] = payers;
     // Of several payers nobody can say whose coins these are; then it does not add up.
-    if (payer === undefined || payers.size !== 1 || this.#isPassage(place)) return;
+    if (payer === null || payers.size !== 1 || this.#isPassage(place)) return;
     const { mint, program, owner } = account;
     const isOwn = payer === owner;
     this.tokens.push({ path, mint, program, from: isOwn ? null : payer, to: owner, units, fee: null, isOwn });
@@ -204,14 +237,14 @@ class Player implements Replay {
     const known = this.#accounts.get(place);
     const later = this.#tx.tokensAfter.get(place);
     if (known !== undefined || later === undefined || this.#tx.tokensBefore.has(place)) return known;
-    const account = { ...later, units: 0n, reserve: this.#reserveAfter(place, later.mint) };
+    const account = { ...later, units: 0n, own: 0n, reserve: this.#reserveAfter(place, later.mint) };
     this.#accounts.set(place, account);
     return account;
   }
 
   #begun(place: number, { mint, owner, program, units }: TokenBalance): TokenAccount {
     const held = this.#tx.before[place] ?? null;
-    return { mint, owner, program, units, reserve: held === null ? null : held - units };
+    return { mint, owner, program, units, own: 0n, reserve: held === null ? null : held - units };
   }
 
   #reserveAfter(place: number, mint: string): bigint | null {
@@ -223,8 +256,16 @@ class Player implements Replay {
     return !this.#tx.tokensBefore.has(place) && !this.#tx.tokensAfter.has(place);
   }
 
-  #notePaid(place: number, paid: Paid): void {
-    this.#paidInto.set(place, [...(this.#paidInto.get(place) ?? []), paid]);
+  #paidBy(who: string, place: number): bigint {
+    const paid = this.#paidInto.get(place) ?? [];
+    return paid.reduce((sum, { by, units }) => (by === who ? sum + units : sum), 0n);
+  }
+
+  #notePaid(place: number, by: string | null, units: bigint): void {
+    if (units === 0n) return;
+    this.#paidInto.set(place, [...(this.#paidInto.get(place) ?? []), { by, units }]);
+    const account = this.#accounts.get(place);
+    if (account?.owner === by && WRAPPED_COINS.has(account.mint)) account.own += units;
   }
 
   #add(place: number, units: bigint | null): void {

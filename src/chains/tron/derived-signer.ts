@@ -45,7 +45,8 @@ class SeedSigner implements ExpiringSigner {
   /** Deterministic (RFC 6979): the same bytes have the same signature, whenever they are signed. */
   async sign({ bytes }: Unsigned): Promise<string> {
     const contract = decodeRawData(bytes)?.contract;
-    const owner = contract === undefined || contract.kind === "other" ? "nobody" : contract.owner;
+    const isPayment = contract?.kind === "transfer" || contract?.kind === "trigger";
+    const owner = isPayment ? contract.owner : "nobody";
     if (owner !== `41${tronHex(this.address)}`)
       throw new Error(`the signer of ${this.address} was asked to sign for ${owner}`);
     const signature = secp256k1.sign(sha256(hexToBytes(bytes)), this.#key, { lowS: true });

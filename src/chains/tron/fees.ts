@@ -3,6 +3,7 @@
  * Each is burned from the sender's TRX where stake does not give it.
  */
 
+import type { FeePart } from "../../core/fee-kind.ts";
 import type { TronPrices, TronResources } from "./resources.ts";
 
 export interface PaymentFacts {
@@ -16,6 +17,8 @@ export interface PaymentFacts {
 export interface PaymentFees {
   /** With what the sender has staked, if it landed now. */
   readonly nowUnits: bigint;
+  /** What that is made of. */
+  readonly parts: readonly FeePart[];
   /** Below this the payment is not tried: the trial's energy and a margin, at full price, and the bytes. */
   readonly neededUnits: bigint;
   /** Most that it can cost, its fee limit included. Never above the cap, when what is needed is not. */
@@ -48,7 +51,11 @@ export function feesOf(
   const netMost = bytesUnits > accountUnits ? bytesUnits : accountUnits;
   const isFree = size <= resources.stakedBytes || size <= resources.freeBytes;
   const netNow = makesAccount ? accountUnits : isFree ? 0n : bytesUnits;
-  if (energy === null) return { nowUnits: netNow, neededUnits: netMost, mostUnits: netMost, feeLimitUnits: 0n };
+  const net: FeePart = makesAccount
+    ? { kind: "account", quantity: null, units: netNow }
+    : { kind: "bandwidth", quantity: size, units: netNow };
+  if (energy === null)
+    return { nowUnits: netNow, parts: [net], neededUnits: netMost, mostUnits: netMost, feeLimitUnits: 0n };
   const atFullPrice = BigInt(energy) * prices.energyUnits;
   const burned = BigInt(Math.max(0, energy - resources.energy)) * prices.energyUnits;
   const needed = percent(atFullPrice, NEEDED_PERCENT);
@@ -57,6 +64,7 @@ export function feesOf(
   const feeLimitUnits = limit > 0n ? limit : 0n;
   return {
     nowUnits: netNow + burned,
+    parts: [net, { kind: "energy", quantity: energy, units: burned }],
     neededUnits: netMost + needed,
     mostUnits: netMost + feeLimitUnits,
     feeLimitUnits,

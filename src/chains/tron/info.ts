@@ -14,7 +14,7 @@ export interface TronLog {
 }
 
 export interface InternalTransfer {
-  /** Place in the list of the transaction's internal transactions. */
+  /** Place among the transaction's internal transactions of the kinds that move TRX, whatever became of those. */
   readonly place: number;
   /** 21 bytes, hex. */
   readonly from: string;
@@ -42,7 +42,9 @@ export interface TronInfo {
 
 /**
  * Names in java-tron's `Program`, hex: what moves TRX from one account to another. The others lock it, hand out
- * resources or pay rewards, and name a receiver all the same (`freezeForEnergy`, `delegateResourceOfEnergy`, ...).
+ * resources or pay rewards, and name a receiver all the same (`freezeForEnergy`, `delegateResourceOfEnergy`, ...). What
+ * `withdrawExpireUnfreezeWhileSuiciding` moves is in the value of its `suicide`. Nodes that do not save those others
+ * (`vm.saveFeaturedInternalTx`) leave them out, so a payment's place is not counted by them.
  */
 const MOVES: ReadonlySet<string> = new Set(["call", "create", "suicide"].map(hexOf));
 
@@ -50,7 +52,9 @@ const MOVES: ReadonlySet<string> = new Set(["call", "create", "suicide"].map(hex
 export function readInfo(answer: unknown): TronInfo | null {
   const info = parseObject(answer, "transaction info");
   if (Object.keys(info).length === 0) return null;
-  const internal = parseItems(info.internal_transactions, "internal_transactions");
+  const internal = parseItems(info.internal_transactions, "internal_transactions").map((item) =>
+    parseObject(item, "internal transaction"),
+  );
   return {
     txId: parseHex(info.id, 32, "info's id"),
     height: parseCount(info.blockNumber, "info's block"),
@@ -58,7 +62,7 @@ export function readInfo(answer: unknown): TronInfo | null {
     isFailed: parseText(info.result, "info's result") === "FAILED",
     execution: parseText(parseObject(info.receipt ?? {}, "receipt").result, "receipt's result"),
     logs: parseItems(info.log, "logs").map(readLog),
-    internal: internal.flatMap((item, place) => readInternal(item, place)),
+    internal: internal.filter(isMove).flatMap(readInternal),
     showsInternal: internal.length > 0,
   };
 }
@@ -90,15 +94,24 @@ export function readInfos(
 function readLog(item: unknown): TronLog {
   const log = parseObject(item, "log");
   return {
-    contract: parseHex(log.address ?? "", null, "log's address"),
+    contract: parseLogAddress(log.address),
     topics: parseItems(log.topics, "topics").map((topic) => parseHex(topic, null, "topic")),
     data: parseHex(log.data ?? "", null, "log's data"),
   };
 }
 
-function readInternal(item: unknown, place: number): InternalTransfer[] {
-  const fields = parseObject(item, "internal transaction");
-  if (fields.rejected === true || !MOVES.has(parseText(fields.note, "note"))) return [];
+/** Nodes give 20 bytes. With the 41 it is the same contract, and passing it over would lose its payments. */
+function parseLogAddress(value: unknown): string {
+  const hex = parseHex(value, null, "log's address");
+  return hex.length === 42 && hex.startsWith("41") ? hex.slice(2) : parseHex(hex, 20, "log's address");
+}
+
+function isMove({ note }: Record<string, unknown>): boolean {
+  return MOVES.has(parseText(note, "note"));
+}
+
+function readInternal(fields: Record<string, unknown>, place: number): InternalTransfer[] {
+  if (fields.rejected === true) return [];
   let amountUnits = 0n;
   let hasTrc10 = false;
   for (const value of parseItems(fields.callValueInfo, "callValueInfo")) {

@@ -18,7 +18,7 @@ import type { TronApi } from "./api.ts";
 import { readBlock, type TronBlock } from "./block.ts";
 import { readInfo, type TronInfo } from "./info.ts";
 import { readSolidHeader } from "./node.ts";
-import { succeeded } from "./payments.ts";
+import { endOf } from "./payments.ts";
 import { decodeRawData, type TronContract } from "./raw-data.ts";
 import { isTransfer, moveIn } from "./token-log.ts";
 
@@ -26,7 +26,7 @@ type Attempt = ExpiringQuestion["attempts"][number];
 type Found = Landed | "pending" | null | "cannot_tell";
 
 const BLOCKS_AT_ONCE = 4;
-/** A transaction lives for a minute or so: some forty blocks, and as many that were not solid when it was signed. */
+/** As long as a transaction may live, as many that were not solid when it was signed, and some to spare. */
 const MAX_BLOCKS_SEARCHED = 400;
 
 /** @throws ChainFault, MalformedAnswer */
@@ -34,8 +34,9 @@ export async function look(api: TronApi, { attempts }: ExpiringQuestion): Promis
   // Before anything is looked for: what is missing then is missing up to here.
   const { ref, timeMs } = await readSolidHeader(api, null);
   const found = new Map<string, Landed | "pending" | null>();
+  const read = new SearchedBlocks(api);
   for (const attempt of attempts) {
-    const one = await find(api, attempt, timeMs);
+    const one = await find(read, attempt, timeMs);
     if (one !== "cannot_tell") found.set(attempt.txId, one);
   }
   // One that became final meanwhile shows that more is.
@@ -43,11 +44,41 @@ export async function look(api: TronApi, { attempts }: ExpiringQuestion): Promis
   return { finalHeight: Math.max(ref.height, ...heights), finalPoint: timeMs, found };
 }
 
-async function find(api: TronApi, attempt: Attempt, finalPoint: number): Promise<Found> {
+/** Transactions that were signed together are searched for in the same blocks: each is asked for once in a look. */
+class SearchedBlocks {
+  readonly api: TronApi;
+  readonly #read = new Map<number, Promise<SearchedBlock | null>>();
+
+  constructor(api: TronApi) {
+    this.api = api;
+  }
+
+  at(height: number): Promise<SearchedBlock | null> {
+    const known = this.#read.get(height);
+    if (known !== undefined) return known;
+    const read = this.#searched(height);
+    this.#read.set(height, read);
+    return read;
+  }
+
+  async #searched(height: number): Promise<SearchedBlock | null> {
+    const block = await blockAt(this.api, height);
+    if (block === null) return null;
+    const { ref, timeMs, transactions } = block;
+    return { ref, timeMs, txIds: new Set(transactions.map(({ txId }) => txId)) };
+  }
+}
+
+interface SearchedBlock extends Pick<TronBlock, "ref" | "timeMs"> {
+  readonly txIds: ReadonlySet<string>;
+}
+
+async function find(read: SearchedBlocks, attempt: Attempt, finalPoint: number): Promise<Found> {
+  const { api } = read;
   try {
     const info = await infoOf(api, attempt.txId);
     if (info !== null) return await landedIn(api, attempt, info.height, info);
-    if (finalPoint > attempt.expiresAt) return await search(api, attempt);
+    if (finalPoint > attempt.expiresAt) return await search(read, attempt);
     return (await isSeen(api, attempt.txId)) ? "pending" : "cannot_tell";
   } catch (error) {
     // It stands against itself: what it says of this one is not to be used.
@@ -57,16 +88,16 @@ async function find(api: TronApi, attempt: Attempt, finalPoint: number): Promise
 }
 
 /** Through all blocks that could hold it. */
-async function search(api: TronApi, attempt: Attempt): Promise<Found> {
+async function search(read: SearchedBlocks, attempt: Attempt): Promise<Found> {
   const first = attempt.signedAbove + 1;
-  let parent: TronBlock | null = null;
+  let parent: SearchedBlock | null = null;
   for (let next = first; next < first + MAX_BLOCKS_SEARCHED; next += BLOCKS_AT_ONCE) {
     const heights = Array.from({ length: BLOCKS_AT_ONCE }, (_, i) => next + i);
-    const blocks = await inParallel(BLOCKS_AT_ONCE, heights, (height) => blockAt(api, height));
+    const blocks = await inParallel(BLOCKS_AT_ONCE, heights, (height) => read.at(height));
     for (const block of blocks) {
       if (block === null || (parent !== null && block.ref.parentHash !== parent.ref.hash)) return "cannot_tell";
-      if (block.transactions.some(({ txId }) => txId === attempt.txId))
-        return landedIn(api, attempt, block.ref.height, await infoOf(api, attempt.txId));
+      if (block.txIds.has(attempt.txId))
+        return landedIn(read.api, attempt, block.ref.height, await infoOf(read.api, attempt.txId));
       if (block.timeMs >= attempt.expiresAt) return null;
       parent = block;
     }
@@ -90,9 +121,18 @@ async function landedIn(api: TronApi, attempt: Attempt, height: number, info: Tr
   const tx = block?.transactions.find(({ txId }) => txId === attempt.txId);
   if (block === null || info === null || info.height !== height || tx === undefined) return "cannot_tell";
   const contract = decodeRawData(tx.raw)?.contract ?? { kind: "other" };
-  const success = succeeded(tx, info, contract);
-  const moves = success ? movesOf(contract, info) : [];
-  return { txId: tx.txId, height, blockHash: block.ref.hash, success, feeUnits: info.feeUnits, moves };
+  const end = endOf(tx, info, contract);
+  // What is not known to have failed may have paid.
+  if (end === "unsaid") return "cannot_tell";
+  const moves = end === "succeeded" ? movesOf(contract, info) : [];
+  return {
+    txId: tx.txId,
+    height,
+    blockHash: block.ref.hash,
+    success: end === "succeeded",
+    feeUnits: info.feeUnits,
+    moves,
+  };
 }
 
 /** TRX by the transaction's own value, tokens of any contract by their logs. */

@@ -16,6 +16,7 @@ import type {
   Prepared,
 } from "../expiring-payout.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
+import { guarded } from "../rpc/malformed.ts";
 import { inParallel } from "../rpc/parallel.ts";
 import { addressOf } from "./answers.ts";
 import { TronApi } from "./api.ts";
@@ -23,7 +24,7 @@ import { callConstant } from "./constant-call.ts";
 import { deriveTronSigner } from "./derived-signer.ts";
 import { look } from "./look.ts";
 import { chainOf } from "./node.ts";
-import { type MakingAccess, makePayment, prepare } from "./prepare.ts";
+import { longestLife, type MakingAccess, makePayment, prepare } from "./prepare.ts";
 import { readAccount } from "./resources.ts";
 import { readSendAnswer } from "./send-answer.ts";
 import { contractIn, readSigned } from "./signed-transaction.ts";
@@ -37,6 +38,7 @@ const BALANCES_AT_ONCE = 4;
 export function tronPayouts(providers: readonly ProviderSettings[], network: PayingNetwork): ExpiringChain {
   return {
     nodes: providers.map((provider) => new TronPayoutNode(provider, network)),
+    longestLife: longestLife(network),
     signer: (seedHex, tenantId) => deriveTronSigner(seedHex, tenantId, network),
     read: readSigned,
   };
@@ -99,7 +101,12 @@ export class TronPayoutNode implements ExpiringNode {
   cost(intent: ExpiringIntent): Promise<ExpiringCost> {
     return this.#guarded(async () => {
       const { fees, problem } = await makePayment(this.#making, intent);
-      return { nowUnits: fees.nowUnits, mostUnits: fees.mostUnits, warning: problem?.detail ?? null };
+      return {
+        nowUnits: fees.nowUnits,
+        mostUnits: fees.mostUnits,
+        parts: fees.parts,
+        warning: problem?.detail ?? null,
+      };
     });
   }
 
@@ -113,9 +120,11 @@ export class TronPayoutNode implements ExpiringNode {
     });
   }
 
-  async #guarded<T>(run: () => Promise<T>): Promise<T> {
-    await this.#chain.passed();
-    return this.#api.guarded(run);
+  #guarded<T>(run: () => Promise<T>): Promise<T> {
+    return guarded(this.#api, async () => {
+      await this.#chain.passed();
+      return run();
+    });
   }
 }
 

@@ -3,9 +3,11 @@
  * counted from the time of the node's newest block, never from a clock of ours.
  */
 
+import { smaller } from "../../core/amount.ts";
 import { NATIVE } from "../../core/transfer.ts";
 import type { ExpiringIntent, ExpiringNetwork, Prepared } from "../expiring-payout.ts";
 import { ChainFault } from "../port.ts";
+import { MalformedAnswer } from "../rpc/malformed.ts";
 import { allSettledOrThrow, bothOf } from "../rpc/parallel.ts";
 import { ContradictedAnswer } from "./answers.ts";
 import type { TronApi } from "./api.ts";
@@ -14,7 +16,7 @@ import { type ConstantAnswer, callConstant } from "./constant-call.ts";
 import { feesOf, type PaymentFees } from "./fees.ts";
 import { readSolidHeader } from "./node.ts";
 import { encodeRawData, type RawData } from "./raw-data.ts";
-import { readAccount, readPrices, readResources, type TronAccount } from "./resources.ts";
+import { readAccount, readPrices, readResources, type TronAccount, type TronPrices } from "./resources.ts";
 import { contractOf, signedBytes } from "./signed-transaction.ts";
 import { balanceOf } from "./token-balance.ts";
 
@@ -36,7 +38,14 @@ export interface Made {
 const BLOCK_MS = 3_000;
 /** Blocks become solid within a minute. When they do not, nothing that is signed now could be proven dead for long. */
 const MAX_UNSOLID_MS = 300_000;
+/** From the look to the making of what is signed after it. */
+const LOOK_MS = 60_000;
 const NO_SIGNATURE = "00".repeat(65);
+
+/** As `ExpiringChain.longestLife`. */
+export function longestLife({ payout }: MakingAccess["network"]): number {
+  return MAX_UNSOLID_MS + LOOK_MS + payout.replaceAfterBlocks * BLOCK_MS;
+}
 
 /** @throws ChainFault, MalformedAnswer */
 export async function prepare(access: MakingAccess, intent: ExpiringIntent): Promise<Prepared> {
@@ -67,11 +76,11 @@ export async function makePayment(access: MakingAccess, intent: ExpiringIntent):
   const facts = {
     bytes: signedBytes(encodeRawData(draft), NO_SIGNATURE).length / 2,
     makesAccount: "exists" in trial && !trial.exists,
-    energy: "exists" in trial ? null : trial.ok ? trial.energy : 0,
+    energy: "exists" in trial ? null : trial.ok ? energyOf(trial) : 0,
   };
   const fees = feesOf(facts, prices, resources, intent.maxFeeUnits);
   const raw = encodeRawData({ ...draft, feeLimitUnits: fees.feeLimitUnits });
-  const refusal = "ok" in trial && !trial.ok ? await refusalOf(api, intent, trial.detail) : null;
+  const refusal = await refusalOf(api, intent, trial, prices);
   return { raw, expiresAt: draft.expiration, fees, problem: refusal ?? problemOf(intent, fees, sender) };
 }
 
@@ -96,14 +105,33 @@ function draftOf(
   };
 }
 
+/** @throws MalformedAnswer */
+function energyOf({ energy }: Extract<ConstantAnswer, { ok: true }>): number {
+  // With a fee limit that was counted from nothing the payment would fail on the chain.
+  if (energy === 0) throw new MalformedAnswer("energy_used", "what the transfer takes", energy);
+  return energy;
+}
+
 function tryTransfer(api: TronApi, intent: ExpiringIntent): Promise<ConstantAnswer> {
   const contract = contractOf(intent);
   if (contract.kind !== "trigger") throw new Error("a trial is of a token's contract");
   return callConstant(api, "wallet", { owner: intent.sender, contract: intent.asset, data: contract.data });
 }
 
+/** @throws ChainFault, MalformedAnswer */
+async function refusalOf(
+  api: TronApi,
+  intent: ExpiringIntent,
+  trial: TronAccount | ConstantAnswer,
+  { paysContracts }: TronPrices,
+): Promise<Made["problem"]> {
+  if ("ok" in trial) return trial.ok ? null : failureOf(api, intent, trial.detail);
+  if (!trial.isContract || paysContracts) return null;
+  return { reason: "refused", detail: `${intent.destination} is a contract, to which TRX cannot be transferred` };
+}
+
 /** A wallet that does not have the tokens is short; anything else the contract refuses for reasons of its own. */
-async function refusalOf(api: TronApi, intent: ExpiringIntent, detail: string): Promise<Made["problem"]> {
+async function failureOf(api: TronApi, intent: ExpiringIntent, detail: string): Promise<Made["problem"]> {
   const balance = await balanceOf(api, "wallet", intent.sender, intent.asset);
   if (balance === null || balance >= intent.amountUnits) return { reason: "refused", detail };
   return {
@@ -113,12 +141,11 @@ async function refusalOf(api: TronApi, intent: ExpiringIntent, detail: string): 
 }
 
 function problemOf(intent: ExpiringIntent, fees: PaymentFees, { balanceUnits }: TronAccount): Made["problem"] {
-  const { neededUnits, nowUnits } = fees;
-  if (neededUnits > intent.maxFeeUnits)
-    return {
-      reason: "fee_above_cap",
-      detail: `it may cost ${neededUnits} sun, at most ${intent.maxFeeUnits} is allowed`,
-    };
+  const { neededUnits, nowUnits, mostUnits } = fees;
+  // The chain's own highest fee limit is a cap too: with less than is needed the payment would fail.
+  const allowed = smaller(mostUnits, intent.maxFeeUnits);
+  if (neededUnits > allowed)
+    return { reason: "fee_above_cap", detail: `it may cost ${neededUnits} sun, at most ${allowed} is allowed` };
   const own = intent.asset === NATIVE ? intent.amountUnits : 0n;
   if (balanceUnits >= own + nowUnits) return null;
   return {

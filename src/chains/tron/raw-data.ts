@@ -23,6 +23,8 @@ export type TronContract =
     }
   /** A TRC-10 token. */
   | { readonly kind: "trc10"; readonly owner: string; readonly to: string }
+  /** Of a contract: what its constructor does shows in the info, as with a call. */
+  | { readonly kind: "deploy"; readonly owner: string }
   | { readonly kind: "other" };
 
 export interface RawData {
@@ -42,7 +44,7 @@ export interface RawData {
   readonly feeLimitUnits: bigint;
 }
 
-const TYPES = { transfer: 1, trc10: 2, trigger: 31 } as const;
+const TYPES = { transfer: 1, trc10: 2, deploy: 30, trigger: 31 } as const;
 const NAMES = { transfer: "TransferContract", trigger: "TriggerSmartContract" } as const;
 
 /** The transaction's id. @param raw hex */
@@ -70,7 +72,8 @@ export function decodeRawData(hex: string): RawData | null {
 }
 
 function decodeContract(type: number, parameter: ProtobufMessage): TronContract {
-  const value = () => new ProtobufMessage(parameter.message(2), "contract's value");
+  // Plain bytes to the parser, in which a message is found later: of several the last counts, and none is put together.
+  const value = () => ProtobufMessage.ofHex(parameter.hex(2), "contract's value");
   switch (type) {
     case TYPES.transfer: {
       const fields = value();
@@ -92,6 +95,8 @@ function decodeContract(type: number, parameter: ProtobufMessage): TronContract 
       const fields = value();
       return { kind: "trc10", owner: fields.hex(2), to: fields.hex(3) };
     }
+    case TYPES.deploy:
+      return { kind: "deploy", owner: value().hex(1) };
     default:
       return { kind: "other" };
   }

@@ -1,7 +1,7 @@
 /** What transactions cost on TRON now, and what an account has to pay with. All of it by one node's newest block. */
 
 import { tronHex } from "../../core/tron-address.ts";
-import { parseObject } from "../rpc/malformed.ts";
+import { MalformedAnswer, parseObject } from "../rpc/malformed.ts";
 import { parseCount, parseItems, parseText } from "./answers.ts";
 import type { TronApi } from "./api.ts";
 
@@ -15,10 +15,13 @@ export interface TronPrices {
   readonly newAccountExtraUnits: bigint;
   /** The highest `fee_limit` that is taken. */
   readonly maxFeeLimitUnits: bigint;
+  /** Whether a transfer of TRX may have a contract for its receiver. */
+  readonly paysContracts: boolean;
 }
 
 export interface TronAccount {
   readonly exists: boolean;
+  readonly isContract: boolean;
   /** Sun. */
   readonly balanceUnits: bigint;
 }
@@ -30,6 +33,9 @@ export interface TronResources {
   readonly energy: number;
 }
 
+/** What a fee limit is divided by where energy costs nothing (`SUN_PER_ENERGY`). */
+const LEAST_ENERGY_UNITS = 100n;
+
 /** @throws ChainFault, MalformedAnswer */
 export async function readPrices(api: TronApi): Promise<TronPrices> {
   const answer = parseObject(await api.ask("wallet/getchainparameters", {}), "chain's parameters");
@@ -38,13 +44,18 @@ export async function readPrices(api: TronApi): Promise<TronPrices> {
     const { key, value } = parseObject(item, "chain's parameter");
     values.set(parseText(key, "parameter's name"), value);
   }
-  const price = (name: string) => BigInt(parseCount(values.get(name), name));
+  // One that is 0 is named without its value. One that is not named is not known to be 0.
+  const price = (name: string) => {
+    if (!values.has(name)) throw new MalformedAnswer("chain's parameters", name, "none");
+    return BigInt(parseCount(values.get(name), name));
+  };
   return {
-    energyUnits: price("getEnergyFee"),
+    energyUnits: price("getEnergyFee") || LEAST_ENERGY_UNITS,
     byteUnits: price("getTransactionFee"),
     newAccountUnits: price("getCreateAccountFee"),
     newAccountExtraUnits: price("getCreateNewAccountFeeInSystemContract"),
     maxFeeLimitUnits: price("getMaxFeeLimit"),
+    paysContracts: values.get("getForbidTransferToContract") !== 1,
   };
 }
 
@@ -56,7 +67,11 @@ export async function readAccount(
 ): Promise<TronAccount> {
   const answer = parseObject(await api.ask(`${state}/getaccount`, { address: `41${tronHex(address)}` }), "account");
   const exists = Object.keys(answer).length > 0;
-  return { exists, balanceUnits: BigInt(parseCount(answer.balance, "account's balance")) };
+  return {
+    exists,
+    isContract: answer.type === "Contract",
+    balanceUnits: BigInt(parseCount(answer.balance, "account's balance")),
+  };
 }
 
 /** @throws ChainFault, MalformedAnswer */

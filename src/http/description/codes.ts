@@ -1,7 +1,7 @@
 /** Which codes a call can answer: those that follow from its kind, and those that its route names as its own. */
 
 import { REFUSALS, type RefusalCode } from "../../core/refusal.ts";
-import { API_KEY, OWN_CODES } from "../calls.ts";
+import { OPERATOR_TOKEN, OWN_CODES, REQUIRED_SCOPE } from "../calls.ts";
 import { type ApiDocument, type Operation, parametersOf } from "./document.ts";
 
 export type RouteOperation = Operation & { readonly [OWN_CODES]?: readonly RefusalCode[] };
@@ -23,7 +23,8 @@ function codesOfKind(operation: RouteOperation, document: ApiDocument): RefusalC
   const [guard] = operation.security.flatMap((one) => Object.keys(one));
   const codes: RefusalCode[] = ["invalid_fields"];
   if (guard !== undefined) codes.push("unauthorized");
-  if (guard === API_KEY) codes.push("forbidden", "rate_limited");
+  if (guard !== undefined && guard !== OPERATOR_TOKEN) codes.push("forbidden");
+  if (operation[REQUIRED_SCOPE] !== undefined) codes.push("rate_limited");
   if (key !== undefined) codes.push("invalid_idempotency_key");
   if (key?.required === true) codes.push("idempotency_key_missing");
   if (operation.requestBody !== undefined) {

@@ -4,7 +4,7 @@
  */
 
 import { REFUSALS, type RefusalCode } from "../../core/refusal.ts";
-import { API_KEY, OWN_CODES } from "../calls.ts";
+import { OWN_CODES, REQUIRED_SCOPE } from "../calls.ts";
 import { problemParts } from "../problem.ts";
 import { codesOf, type RouteOperation, remembersKey } from "./codes.ts";
 import { HEADERS, type HeaderName, TAGS } from "./components.ts";
@@ -34,7 +34,7 @@ export function completed(generated: ApiDocument): ApiDocument {
 function complete(operation: RouteOperation, document: ApiDocument): Operation {
   const codes = codesOf(operation, document);
   const responses = Object.entries(operation.responses).map(([status, answer]): [string, Answer] => {
-    const headers = headersOf(operation, status);
+    const headers = { ...headersOf(operation, status), ...answer.headers };
     if (!/^[45]/.test(status)) return [status, { ...answer, headers, ...withExamples(answer, document) }];
     const own = codes.filter((code) => REFUSALS[code] === Number(status));
     return [status, { ...answer, headers, ...withProblems(answer, own) }];
@@ -90,8 +90,8 @@ function headersOf(operation: RouteOperation, status: string): Readonly<Record<s
   const names: HeaderName[] = ["X-Request-Id"];
   const isSuccess = status.startsWith("2");
   if (isSuccess && remembersKey(operation)) names.push("Idempotent-Replayed");
-  const isKeyed = operation.security.some((one) => API_KEY in one);
-  if (isKeyed && (isSuccess || AFTER_THE_KEY.includes(status))) names.push("RateLimit-Policy", "RateLimit");
+  const isCounted = operation[REQUIRED_SCOPE] !== undefined;
+  if (isCounted && (isSuccess || AFTER_THE_KEY.includes(status))) names.push("RateLimit-Policy", "RateLimit");
   if (status === "429" || status === "503") names.push("Retry-After");
   if (status === "401") names.push("WWW-Authenticate");
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

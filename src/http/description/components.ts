@@ -1,6 +1,8 @@
 /** What calls share in the document: how they are opened, their headers, and the groups they stand in. */
 
-import { API_KEY, IDEMPOTENCY_PARAMETER, OPERATOR_TOKEN, REQUIRED_IDEMPOTENCY_PARAMETER } from "../calls.ts";
+import { EXAMPLE } from "../../schema/examples.ts";
+import { API_KEY, IDEMPOTENCY_PARAMETER, OPERATOR_TOKEN, REQUIRED_IDEMPOTENCY_PARAMETER, SESSION } from "../calls.ts";
+import { SESSION_COOKIE } from "../session-cookie.ts";
 
 export const INFO = {
   title: "Sluice",
@@ -19,6 +21,15 @@ export const SECURITY_SCHEMES = {
     scheme: "bearer",
     description:
       "An API key, sk_... x-required-scope says which scope a call needs; a key with admin has every one of them.",
+  },
+  [SESSION]: {
+    type: "apiKey",
+    in: "cookie",
+    name: SESSION_COOKIE,
+    description:
+      "The cookie that POST /v1/session sets, for pages of the service's own origin. A call with it and without an " +
+      "Authorization header is made as the key that signed in; anything but GET and HEAD needs an Origin header equal " +
+      "to the service's own, which browsers send by themselves.",
   },
   [OPERATOR_TOKEN]: {
     type: "http",
@@ -79,6 +90,11 @@ export const HEADERS = {
     schema: { type: "integer", minimum: 0 },
     example: 2,
   },
+  "Set-Cookie": {
+    description: "The session's cookie, out of reach for scripts. With Max-Age=0 it is taken back.",
+    schema: { type: "string" },
+    example: EXAMPLE.sessionCookie,
+  },
   "WWW-Authenticate": {
     description: "How the call is opened.",
     schema: { type: "string", enum: ["Bearer"] },
@@ -91,6 +107,7 @@ export type HeaderName = keyof typeof HEADERS;
 export const TAGS = [
   { name: "Tenants", description: "Sign-up, and the tenant that a key belongs to." },
   { name: "API keys", description: "Keys and what each may do. Their secrets are shown once." },
+  { name: "Sessions", description: "A browser's sign-in with a key, so that no key is kept in it." },
   { name: "Networks", description: "The chains that are read, and how far." },
   { name: "Assets", description: "The coins and tokens that count." },
   { name: "Addresses", description: "What is watched. A payment to one of them is a deposit." },

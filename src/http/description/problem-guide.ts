@@ -36,13 +36,17 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "Send an Idempotency-Key, and the same one with every repetition: it is what keeps you from paying twice.",
   },
   unauthorized: {
-    when: "There is no key, or it is forged, unknown, revoked or ended. The answer does not say which.",
-    remedy: "Send Authorization: Bearer with a key that holds. Make a new one when it was revoked.",
+    when: "There is no key or session, or it is forged, unknown, revoked or ended. The answer does not say which.",
+    remedy:
+      "Send Authorization: Bearer with a key that holds. Make a new one when it was revoked. In a browser, sign in.",
     detail: "Send a valid API key: Authorization: Bearer sk_...",
   },
   forbidden: {
-    when: "The key lacks the scope, or it asked for the withdrawal that it would approve.",
-    remedy: "Use a key with the scope that detail names; for an approval, another key.",
+    when:
+      "The key lacks the scope, or it asked for the withdrawal that it would approve; or a page of another origin used " +
+      "a session, or one of a plain http site signed up.",
+    remedy:
+      "Use a key with the scope that detail names; for an approval, another key. Call from your servers with a key.",
     detail: "This call needs the scope withdrawals:write; the key has read.",
   },
   not_found: {
@@ -91,7 +95,7 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "The body has fields that do not fit.",
   },
   invalid_address: {
-    when: "The text is not an address of the network, or its checksum does not match.",
+    when: "The text is not an address of the network, its checksum does not match, or nobody could use what is sent there.",
     remedy: "Copy the address again, or send it in lower case.",
     detail: "The address is refused: not an address of the evm family.",
   },
@@ -126,7 +130,7 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
     detail: "12.5 USDC is available, 25.5 was asked for.",
   },
   invalid_destination: {
-    when: "The destination is no address, the zero address, the token's own contract or the hot wallet.",
+    when: "The destination is no address, the zero address, the token's own contract or the hot wallet; on Solana also a token account, a mint or a program.",
     remedy: "Ask your customer for another one.",
     detail: "The destination is refused: the zero address belongs to nobody.",
   },

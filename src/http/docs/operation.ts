@@ -2,7 +2,7 @@
 
 import { html } from "hono/html";
 import { REFUSALS, type RefusalCode } from "../../core/refusal.ts";
-import { API_KEY } from "../calls.ts";
+import { API_KEY, OPERATOR_TOKEN } from "../calls.ts";
 import { type ApiDocument, type Media, nameOf, type Operation, parametersOf } from "../description/document.ts";
 import { fieldTable, meaning, typeText } from "./fields.ts";
 import { type Call, callId } from "./groups.ts";
@@ -26,8 +26,9 @@ ${errorTable(operation)}
 
 function opener({ security, "x-required-scope": scope }: Operation): string {
   if (security.length === 0) return "no key";
-  if (!security.some((one) => API_KEY in one)) return "operator's token";
-  return scope === undefined ? "any key" : `scope ${scope}`;
+  if (security.some((one) => OPERATOR_TOKEN in one)) return "operator's token";
+  const by = security.some((one) => API_KEY in one) ? "" : "session, ";
+  return scope === undefined ? `${by}any key` : `${by}scope ${scope}`;
 }
 
 function parameterTable(operation: Operation, document: ApiDocument) {

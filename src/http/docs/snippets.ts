@@ -1,6 +1,6 @@
 /** How a call is made, in the languages that there are examples for. */
 
-import { API_KEY, OPERATOR_TOKEN } from "../calls.ts";
+import { API_KEY, OPERATOR_TOKEN, SESSION } from "../calls.ts";
 import { type ApiDocument, type Operation, type Parameter, parametersOf } from "../description/document.ts";
 import { exampleOf } from "../description/example.ts";
 
@@ -23,6 +23,7 @@ function curl(method: string, path: string, operation: Operation, document: ApiD
     ),
   );
   const token = tokenOf(operation);
+  const isBySession = token === null && operation.security.some((one) => SESSION in one);
   const media = operation.requestBody?.content["application/json"];
   const body = media === undefined || isEmpty(media.example) ? null : JSON.stringify(media.example);
   const key = parameters.find(({ name }) => name === "Idempotency-Key");
@@ -31,6 +32,8 @@ function curl(method: string, path: string, operation: Operation, document: ApiD
   return [
     `curl -s${verb} "$SLUICE${filled}"`,
     ...(token === null ? [] : [`-H "authorization: Bearer ${token}"`]),
+    ...(isBySession ? [`-b "$SESSION"`] : []),
+    ...(isBySession && method !== "get" ? [`-H "origin: $SLUICE"`] : []),
     ...(key === undefined ? [] : [`-H ${quoted(`idempotency-key: ${exampleText(key, document)}`)}`]),
     ...(body === null ? [] : [`-H 'content-type: application/json'`, `-d ${quoted(body)}`]),
   ].join(" \\\n  ");

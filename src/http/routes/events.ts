@@ -38,8 +38,8 @@ const getEvent = createRoute({
 
 export function eventRoutes(app: App): void {
   app.openapi(listEvents, async (c) => {
-    const { after, cursor, types, limit, wait } = c.req.valid("query");
-    const filter = { after: after ?? cursor ?? 0, types: types ?? null };
+    const { after, cursor, types, subject, limit, wait } = c.req.valid("query");
+    const filter = { after: after ?? cursor ?? 0, types: types ?? null, subject: subject ?? null };
     return send(c, await c.var.tenant.listEvents(c.var.caller, filter, limit, wait * 1_000), 200);
   });
 

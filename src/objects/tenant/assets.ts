@@ -1,6 +1,6 @@
 /** Tokens a tenant lists by contract. Symbol and decimals come from the chain; only listed contracts credit. */
 
-import { parseAddress } from "../../core/address.ts";
+import { addressProblem, parseAddress } from "../../core/address.ts";
 import { refuse } from "../../core/refusal.ts";
 import type { AssetView, Page } from "../../core/views.ts";
 import { assetByContract, insertAsset } from "../../store/tenant/asset-store.ts";
@@ -21,7 +21,7 @@ export async function createAsset(
   if (network === undefined) return unknownNetwork(input.network);
   const parsed = parseAddress(network, input.contract);
   if (!parsed.ok) {
-    const message = parsed.reason === "malformed" ? "not a contract address" : "the checksum does not match";
+    const message = addressProblem(network, parsed.reason);
     return refuse("invalid_address", `The contract is refused: ${message}.`, {
       errors: [{ path: "contract", message }],
     });

@@ -1,11 +1,14 @@
 /**
- * Decides whether a key may do what it asks. The edge has checked the key's checksum; whether it exists,
- * has ended, and what it may do is known here alone, so revocation holds from its commit on.
+ * Decides whether a caller may do what it asks. The edge has checked the checksum of its key or session; whether that
+ * exists, has ended, and what it may do is known here alone, so revocation holds from its commit on.
+ *
+ * A session is its key: what a key may do, and how often, is decided in one place for both.
  */
 
 import { type Refusal, refuse } from "../../core/refusal.ts";
 import type { Scope } from "../../core/views.ts";
 import { type ApiKeyRow, apiKeyByHash, endOf } from "../../store/tenant/key-store.ts";
+import { apiKeyOfSession } from "../../store/tenant/session-store.ts";
 import type { Answer, Caller, RateState } from "../api.ts";
 import type { TenantContext } from "./context.ts";
 
@@ -43,12 +46,10 @@ export class RequestRates {
 }
 
 export function authorize(c: TenantContext, rates: RequestRates, caller: Caller, scope: Scope): Authorized {
-  const key = apiKeyByHash(c.db, caller.keyHash);
-  const now = c.now();
-  if (key === undefined || hasEnded(key, now))
-    return { ...refuse("unauthorized", "The API key is unknown or has ended."), rate: null };
+  const key = heldKey(c, caller);
+  if (key === null) return { ...refuse("unauthorized", "The API key or session is unknown or has ended."), rate: null };
 
-  const rate = rates.count(key.id, now);
+  const rate = rates.count(key.id, c.now());
   if (rate.remaining < 0) {
     const detail = `This key made ${rate.limit} requests in ${rate.windowS} s.`;
     return { ...refuse("rate_limited", detail, { retryAfterS: rate.resetS }), rate: { ...rate, remaining: 0 } };
@@ -58,6 +59,14 @@ export function authorize(c: TenantContext, rates: RequestRates, caller: Caller,
     return { ...refuse("forbidden", detail), rate };
   }
   return { ok: true, key, rate };
+}
+
+/** The key that the caller has, or signed in with; null when the one or the other holds no more. */
+export function heldKey(c: TenantContext, caller: Caller): ApiKeyRow | null {
+  const now = c.now();
+  const key =
+    "sessionHash" in caller ? apiKeyOfSession(c.db, caller.sessionHash, now) : apiKeyByHash(c.db, caller.keyHash);
+  return key === undefined || hasEnded(key, now) ? null : key;
 }
 
 export function hasEnded(key: ApiKeyRow, now: number): boolean {

@@ -123,6 +123,7 @@ function columnsOf(told: Told) {
     epoch: told.epoch,
     rule: String(told.rule),
     leastDepth: told.leastDepth ?? 1,
+    memo: told.memo ?? null,
     height: told.height,
     blockHash: told.blockHash,
     timestampS: told.timestamp,

@@ -26,6 +26,7 @@ export function toDepositView(row: Omit<DepositRow, "seq">, asset: AssetFacts, h
     confirmations_required: row.rule === "finalized" ? null : depthAsked(toTold(row)),
     block_height: isUnmined ? null : row.height,
     block_hash: isUnmined ? null : row.blockHash,
+    memo: row.memo,
     created_at: iso(row.createdAt),
     confirmed_at: isoOrNull(row.confirmedAt),
     reverted_at: isoOrNull(row.revertedAt),

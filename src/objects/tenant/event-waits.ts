@@ -7,10 +7,10 @@
  */
 
 import { refuse } from "../../core/refusal.ts";
-import type { EventType, EventView, Page } from "../../core/views.ts";
-import { lastSequence } from "../../store/tenant/event-store.ts";
-import { type ApiKeyRow, apiKeyById } from "../../store/tenant/key-store.ts";
-import { type Done, hasEnded } from "./authorize.ts";
+import type { EventView, Page } from "../../core/views.ts";
+import { type EventFilter, lastSequence } from "../../store/tenant/event-store.ts";
+import type { Caller } from "../api.ts";
+import { type Done, heldKey } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { pageOfEvents } from "./reads.ts";
 
@@ -79,8 +79,8 @@ class EventWait {
 export async function awaitEvents(
   c: TenantContext,
   waits: EventWaits,
-  key: ApiKeyRow,
-  filter: { readonly after: number; readonly types: readonly EventType[] | null },
+  caller: Caller,
+  filter: EventFilter,
   limit: number,
   waitMs: number,
 ): Promise<Done<Page<EventView>>> {
@@ -99,8 +99,7 @@ export async function awaitEvents(
   } finally {
     wait.end();
   }
-  // A key that ended meanwhile opens nothing any more.
-  const held = apiKeyById(c.db, key.id);
-  if (held === undefined || hasEnded(held, c.now())) return refuse("unauthorized", "The API key has ended.");
+  // A key or session that ended meanwhile opens nothing any more.
+  if (heldKey(c, caller) === null) return refuse("unauthorized", "The API key or session has ended.");
   return { ok: true, value: page };
 }

@@ -1,6 +1,6 @@
-/** Who calls and what may be called: the tenant, its API keys. */
+/** Who calls and what may be called: the tenant, its API keys, a browser's session. */
 
-import type { ApiKeyView, TenantView } from "../../core/views.ts";
+import type { ApiKeyView, SessionView, TenantView } from "../../core/views.ts";
 import type { Call } from "../call.ts";
 import type { List } from "../pages.ts";
 import { type CallOptions, type PostOptions, pathOf, type Transport } from "../transport.ts";
@@ -64,5 +64,30 @@ export class ApiKeyCalls {
   rotate(id: string, overlap: Overlap = {}, options?: PostOptions): Call<ApiKeyView> {
     const path = pathOf("/v1/api-keys/", id, "/rotate");
     return this.#transport.call({ method: "POST", path, body: overlap }, options);
+  }
+}
+
+/** For pages of the service's own origin: the browser keeps the cookie, and sends it with every call. */
+export class SessionCalls {
+  readonly #transport: Transport;
+
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Signs in with this client's API key. From then on a client without a key calls as that key, so drop this one. */
+  create(options?: PostOptions): Call<SessionView> {
+    return this.#transport.call({ method: "POST", path: "/v1/session" }, options);
+  }
+
+  /** Who is signed in; rejects with an `AuthenticationError` when nobody is. */
+  get(options?: CallOptions): Call<SessionView> {
+    return this.#transport.call({ method: "GET", path: "/v1/session", open: true }, options);
+  }
+
+  /** Signs out. */
+  end(options?: CallOptions): Call<void> {
+    return this.#transport.call({ method: "DELETE", path: "/v1/session", open: true }, options);
   }
 }

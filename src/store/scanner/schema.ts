@@ -107,6 +107,7 @@ export const transfers = sqliteTable(
     timestampS: integer("timestamp_s").notNull(),
     addedVersion: integer("added_version").notNull(),
     leastDepth: integer("least_depth").notNull().default(1),
+    memo: text("memo"),
   },
   (t) => [
     primaryKey({ columns: [t.height, t.txId, t.transferIndex] }),

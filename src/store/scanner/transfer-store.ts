@@ -29,6 +29,7 @@ export function insertTransfers(db: ScannerDb, list: readonly OwnedTransfer[], v
         timestampS: t.timestamp,
         addedVersion: version,
         leastDepth: t.leastDepth ?? 1,
+        memo: t.memo ?? null,
       })
       .run();
   }
@@ -171,6 +172,7 @@ function toOwned(row: typeof transfers.$inferSelect): OwnedTransfer {
     tenant: row.tenant,
     timestamp: row.timestampS,
     leastDepth: row.leastDepth,
+    ...(row.memo === null ? {} : { memo: row.memo }),
   };
 }
 

@@ -116,6 +116,7 @@ export function putTransfer(db: TenantDb, network: string, transfer: Transfer & 
     blockHash: transfer.blockHash,
     timestampS: transfer.timestamp,
     leastDepth: transfer.leastDepth ?? 1,
+    memo: transfer.memo ?? null,
   };
   db.insert(transfers)
     .values({ network, txId: transfer.txId, transferIndex: transfer.transferIndex, ...values })
@@ -195,13 +196,19 @@ export function toTold(row: Omit<DepositRow, "seq">): Told {
     epoch: row.epoch,
     rule: row.rule === "finalized" ? "finalized" : Number(row.rule),
     leastDepth: row.leastDepth,
+    ...memoIn(row),
   };
 }
 
 function toSeen(row: TransferRow): Transfer & SeenPayment {
-  const { txId, transferIndex, address, asset, height, blockHash, leastDepth } = row;
+  const { txId, transferIndex, address, asset, height, blockHash, leastDepth, timestampS: timestamp } = row;
   const amountUnits = unitsFromText(row.amountUnits);
-  return { txId, transferIndex, address, asset, amountUnits, height, blockHash, leastDepth, timestamp: row.timestampS };
+  const stands = { height, blockHash, leastDepth, timestamp };
+  return { txId, transferIndex, address, asset, amountUnits, ...stands, ...memoIn(row) };
+}
+
+function memoIn({ memo }: Pick<DepositRow, "memo">): Pick<Transfer, "memo"> {
+  return memo === null ? {} : { memo };
 }
 
 function keyIn(table: typeof deposits | typeof transfers, network: string, keys: readonly TransferKey[]): SQL {

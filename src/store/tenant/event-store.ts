@@ -77,6 +77,34 @@ function lastSubjectSequence(db: TenantDb, subject: string): number {
   return highestOf(db).get({ subject })?.value ?? 0;
 }
 
+export interface EventFilter {
+  /** Strictly after this sequence. */
+  readonly after: number;
+  readonly types: readonly EventType[] | null;
+  readonly subject: string | null;
+}
+
+/** Oldest first. */
+export function filteredEvents(db: TenantDb, { after, types, subject }: EventFilter, limit: number): EventRow[] {
+  if (subject === null) return eventsAfter(db, after, types, limit);
+  return (
+    db
+      .select()
+      .from(events)
+      .where(
+        and(
+          eq(events.subject, subject),
+          gt(events.sequence, after),
+          types === null ? undefined : inArray(events.type, [...types]),
+        ),
+      )
+      // The order of their sequences too, and the one that the subject's index has.
+      .orderBy(asc(events.subjectSequence))
+      .limit(limit)
+      .all()
+  );
+}
+
 /** Oldest first, strictly after `after`, at most up to `upTo`. */
 export function eventsAfter(
   db: TenantDb,

@@ -34,6 +34,14 @@ export const apiKeys = sqliteTable("api_keys", {
   originId: text("origin_id"),
 });
 
+/** Who is signed in, each by the keyed hash of the token; of no use without its key. */
+export const sessions = sqliteTable("sessions", {
+  hash: text("hash").primaryKey(),
+  keyId: text("key_id").notNull(),
+  createdAt: integer("created_at").notNull(),
+  expiresAt: integer("expires_at").notNull(),
+});
+
 /** A key names one request for ever: same fingerprint, same object. */
 export const idempotency = sqliteTable("idempotency", {
   key: text("key").primaryKey(),
@@ -128,6 +136,7 @@ export const transfers = sqliteTable(
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),
     leastDepth: integer("least_depth").notNull().default(1),
+    memo: text("memo"),
   },
   (t) => [primaryKey({ columns: [t.network, t.txId, t.transferIndex] })],
 );
@@ -151,6 +160,8 @@ export const deposits = sqliteTable(
     rule: text("rule").notNull(),
     /** Depth that the chain itself asks for, whatever the rule says. */
     leastDepth: integer("least_depth").notNull().default(1),
+    /** What its sender wrote beside it. */
+    memo: text("memo"),
     height: integer("height").notNull(),
     blockHash: text("block_hash").notNull(),
     timestampS: integer("timestamp_s").notNull(),
@@ -321,6 +332,11 @@ export const withdrawals = sqliteTable(
     waitingFor: text("waiting_for"),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
+    /**
+     * Where transactions expire: when it had its turn in vain, in a round that did not get to all; null: never. Since
+     * then it waits behind those that had been asked for by then.
+     */
+    turnAt: integer("turn_at"),
   },
   (t) => [
     uniqueIndex("withdrawals_key").on(t.idempotencyKey, t.account),

@@ -133,6 +133,26 @@ export function withdrawalsWithoutNonce(db: TenantDb, network: string, limit: nu
     .all();
 }
 
+/** The same, but those that had their turn in vain behind those that were there by then. */
+export function withdrawalsInTurn(db: TenantDb, network: string, limit: number): WithdrawalRow[] {
+  return db
+    .select()
+    .from(withdrawals)
+    .where(and(eq(withdrawals.network, network), inOpenStates(["funds_reserved"]), isNull(withdrawals.nonce)))
+    .orderBy(sql`coalesce(${withdrawals.turnAt}, ${withdrawals.createdAt})`, asc(withdrawals.seq))
+    .limit(limit)
+    .all();
+}
+
+/** They had their turn, in vain. @param ids a hundred at most */
+export function noteTurn(db: TenantDb, ids: readonly string[], at: number): void {
+  if (ids.length > 0)
+    db.update(withdrawals)
+      .set({ turnAt: at })
+      .where(inArray(withdrawals.id, [...ids]))
+      .run();
+}
+
 /** Every open one, on all networks. */
 export function openWithdrawals(db: TenantDb): WithdrawalRow[] {
   return db.select().from(withdrawals).where(inOpenStates(OPEN_STATES)).orderBy(asc(withdrawals.seq)).all();

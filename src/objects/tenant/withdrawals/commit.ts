@@ -72,11 +72,11 @@ export class WithdrawalCommit {
   }
 
   /** A new record, its funds reserved. One event tells of it as it stands in the end. */
-  reserve(row: Omit<WithdrawalRow, "seq" | "state" | "updatedAt">, needsApproval: boolean): void {
+  reserve(row: Omit<WithdrawalRow, "seq" | "state" | "updatedAt" | "turnAt">, needsApproval: boolean): void {
     const { db } = this.#c;
     const at = this.#now;
     const state = needsApproval ? "pending_approval" : "funds_reserved";
-    const whole = { ...row, state, updatedAt: at } as const;
+    const whole = { ...row, state, updatedAt: at, turnAt: null } as const;
     insertWithdrawal(db, whole);
     appendStep(db, row.id, { from: null, to: "request_received", reason: "requested", evidence: null, at });
     appendStep(db, row.id, { from: "request_received", to: "funds_reserved", reason: "reserved", evidence: null, at });

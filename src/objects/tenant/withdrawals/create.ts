@@ -15,9 +15,9 @@ import type { NewWithdrawal } from "../../api.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { WithdrawalCommit } from "./commit.ts";
-import { fingerprintOf, readIntent, type WithdrawalIntent } from "./intent.ts";
+import { badDestination, fingerprintOf, readIntent, type WithdrawalIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
-import { refusedByLine, wakeWallet } from "./lines.ts";
+import { lineOf, refusedByLine, wakeWallet } from "./lines.ts";
 import { toWithdrawalView } from "./view.ts";
 
 /** Cron looks after a tenant with withdrawals for the first time so long after the request. */
@@ -57,6 +57,9 @@ async function reserve(c: TenantContext, tenantId: string, request: Request): Pr
   if (earlier !== null) return earlier;
   const early = judgeIntent(c, intent);
   if (!early.ok) return early;
+  // Known too late otherwise: after the amount was reserved. Where nobody can tell now, that is when it is told.
+  const problem = await lineOf(c, intent.network).destinationProblem?.(c, tenantId, intent);
+  if (problem) return badDestination(problem);
 
   const id = derivedId("wd", tenantId, account, key);
   const now = c.now();

@@ -34,6 +34,11 @@ export async function estimateWithdrawal(
       amount_units: intent.amountUnits.toString(),
       fee: shown(cost?.now),
       max_fee: shown(cost?.most),
+      fee_parts: (cost?.parts ?? []).map(({ kind, quantity, units }) => ({
+        kind,
+        quantity,
+        fee: formatAmount(units, coin.decimals),
+      })),
       fee_asset: coin.symbol,
       accepted: verdict.ok,
       warning: cost?.warning ?? null,

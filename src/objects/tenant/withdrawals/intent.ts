@@ -66,7 +66,7 @@ export function fingerprintOf({ network, asset, destination, amountUnits, accoun
   return bytesToHex(sha256(utf8ToBytes(meaning)));
 }
 
-function badDestination(message: string): { ok: false; refusal: Refusal } {
+export function badDestination(message: string): { ok: false; refusal: Refusal } {
   return refuse("invalid_destination", `The destination is refused: ${message}.`, {
     errors: [{ path: "destination", message }],
   });

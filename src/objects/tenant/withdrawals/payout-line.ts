@@ -5,6 +5,7 @@
  * one can be carried out at most, and its amount is released only when something final shows that none can be any more.
  */
 
+import type { FeePart } from "../../../core/fee-kind.ts";
 import type { NetworkSettings } from "../../../core/network.ts";
 import type { Outcome } from "../../../core/refusal.ts";
 import type { WalletView, WithdrawalAttemptView } from "../../../core/views.ts";
@@ -14,6 +15,7 @@ import type { SignerChoice } from "../../api.ts";
 import type { TenantContext } from "../context.ts";
 import type { Findings } from "./findings.ts";
 import type { WithdrawalIntent } from "./intent.ts";
+import { type HotWallet, logProvider } from "./wallet.ts";
 
 /** What is written down about payments. Reads rows alone. */
 export interface PaymentRecords {
@@ -40,6 +42,8 @@ export interface OpenPayment {
 export interface Cost {
   readonly now: bigint;
   readonly most: bigint;
+  /** What `now` is made of, where fees are of several kinds. */
+  readonly parts?: readonly FeePart[];
   readonly warning: string | null;
 }
 
@@ -75,6 +79,8 @@ export interface PayoutLine {
   round(c: TenantContext, tenantId: string, network: string, sender: string): WalletRound | null;
   /** What is wrong with an amount on this network; null: nothing. */
   problemOf(c: TenantContext, intent: WithdrawalIntent): string | null;
+  /** What the chain knows against a destination; null: nothing, or nobody can tell now. Left out: nothing that the address does not tell. */
+  destinationProblem?(c: TenantContext, tenantId: string, intent: WithdrawalIntent): Promise<string | null>;
   /** Null: nobody can tell. */
   costOf(c: TenantContext, tenantId: string, intent: WithdrawalIntent): Promise<Cost | null>;
 
@@ -108,4 +114,21 @@ export interface PayoutLine {
    * one turn, and holds their answers against the rows as they are then.
    */
   compare(c: TenantContext, tenantId: string, scope: ComparedScope, findings: Findings): Promise<() => void>;
+}
+
+/** A line's rounds. @param payerOf the wallet as its line drives it; null when the network is switched off */
+export function roundBy<Payer extends HotWallet>(
+  payerOf: (c: TenantContext, tenantId: string, network: string, sender: string) => Payer | null,
+  drive: (payer: Payer) => Promise<number>,
+  nextLook: (payer: Payer) => number | null,
+): PayoutLine["round"] {
+  return (c, tenantId, network, sender) => {
+    const payer = payerOf(c, tenantId, network, sender);
+    if (payer === null) return null;
+    return {
+      drive: () => drive(payer),
+      nextLook: () => nextLook(payer),
+      log: (error) => logProvider(payer, "drive", undefined, error),
+    };
+  };
 }

@@ -4,6 +4,8 @@ import m0002 from "./0002_secrets_and_health.sql";
 import m0003 from "./0003_endpoint_targets.sql";
 import m0004 from "./0004_families.sql";
 import m0005 from "./0005_expiring.sql";
+import m0006 from "./0006_memos_and_turns.sql";
+import m0007 from "./0007_sessions.sql";
 import journal from "./meta/_journal.json";
 
 export default {
@@ -15,5 +17,7 @@ export default {
     m0003,
     m0004,
     m0005,
+    m0006,
+    m0007,
   },
 };

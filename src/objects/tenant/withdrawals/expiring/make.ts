@@ -1,6 +1,7 @@
 /**
  * Makes one signed transaction for a withdrawal: prepared by the first provider that can, signed, read back and compared
- * with what was approved. Nothing of it is kept here, and nothing leaves the process.
+ * with what was approved. Nothing of it is kept here, and nothing leaves the process. Each attempt begins with another
+ * provider: one whose transactions never land would make them all.
  */
 
 import type { ExpiringSigner, Prepared, SignedExpiring, Unsigned } from "../../../../chains/expiring-payout.ts";
@@ -8,6 +9,7 @@ import { SignerFault } from "../../../../chains/payout.ts";
 import type { AgreedExpiring } from "../../../../core/expiring-look.ts";
 import { quorumOf } from "../../../../core/wallet-look.ts";
 import { step } from "../../../../steps.ts";
+import { expiringAttemptsOf } from "../../../../store/tenant/expiring-store.ts";
 import type { WithdrawalRow } from "../../../../store/tenant/withdrawal-store.ts";
 import { logProvider, stopWallet } from "../wallet.ts";
 import { capOf, type ExpiringPayer, intentOf } from "./payer.ts";
@@ -31,7 +33,8 @@ export async function make(
   const intent = intentOf(payer, row);
   const refusals: Unprepared[] = [];
   let problem: string | null = null;
-  for (const node of chain.nodes) {
+  const first = expiringAttemptsOf(payer.c.db, row.id).length % Math.max(1, chain.nodes.length);
+  for (const node of [...chain.nodes.slice(first), ...chain.nodes.slice(0, first)]) {
     const prepared = await preparedBy(payer, node.name, () => node.prepare(intent));
     if (prepared === null) continue;
     if (!prepared.ok) {
@@ -39,7 +42,9 @@ export async function make(
       continue;
     }
     const { unsigned } = prepared;
-    if (unsigned.feeMostUnits > capOf(payer.network) || unsigned.expiresAt <= look.finalPoint) {
+    // Too few liars to call something dead can neither date it before what is final nor hold the withdrawal with a far date.
+    const inTime = unsigned.expiresAt > look.newestPoint && unsigned.expiresAt <= look.finalPoint + chain.longestLife;
+    if (unsigned.feeMostUnits > capOf(payer.network) || !inTime) {
       logProvider(payer, "prepare", node.name, `a fee of ${unsigned.feeMostUnits}, expiring at ${unsigned.expiresAt}`);
       continue;
     }

@@ -11,19 +11,19 @@ import {
   type ExpiringPaymentRow,
   expiringAttemptsOf,
   expiringPaymentOf,
-  insertExpiringAttempt,
-  insertExpiringPayment,
   withdrawalsOfExpiringTx,
 } from "../../../../store/tenant/expiring-store.ts";
 import {
   changeWithdrawal,
+  noteTurn,
   type WithdrawalRow,
   withdrawalById,
-  withdrawalsWithoutNonce,
+  withdrawalsInTurn,
 } from "../../../../store/tenant/withdrawal-store.ts";
 import { WithdrawalCommit } from "../commit.ts";
 import { mayStillBePaid } from "../judge.ts";
 import { setWaitingOf, walletOf } from "../wallet.ts";
+import { beginAttempt, beginPayment } from "./begin.ts";
 import { refuseUnsigned } from "./close.ts";
 import { make } from "./make.ts";
 import { type ExpiringPayer, type Looked, liveOf, openOf, withdrawalOf } from "./payer.ts";
@@ -35,34 +35,54 @@ export const MAX_ATTEMPTS = 60;
 const MAX_IN_FLIGHT = 16;
 /** Looked at in one round. What the wallet cannot cover is passed over. */
 const CANDIDATES = 1_000;
-/** Made, or tried to be made, in one round: each is a question to every provider. */
+/** Made, or tried to be made, in one round: each is a question to every provider. What is left over is first in the next. */
 const MAX_TRIES = 64;
 /** A transaction is searched for from the look on that it was signed after: an old one would not know where to begin. */
 const FRESH_MS = 30_000;
 
 /** @returns how many events were written */
 export async function signPayments(payer: ExpiringPayer, signer: ExpiringSigner, look: Looked): Promise<number> {
-  const { c, network } = payer;
+  const { c } = payer;
   let live = openOf(payer).reduce((sum, payment) => sum + liveOf(payer, payment).length, 0);
-  const again = openOf(payer)
-    .filter((payment) => isAnotherWanted(payer, payment))
-    .map((payment) => withdrawalOf(payer, payment));
-  const wanted = [...again, ...withdrawalsWithoutNonce(c.db, network.id, CANDIDATES)];
+  const wanted = inTurn(payer);
   if (wanted.length === 0 || live >= MAX_IN_FLIGHT) return 0;
   const contracts = [...new Set(wanted.flatMap(({ asset }) => (asset === NATIVE ? [] : [asset])))];
   const purse = await openPurse(payer, contracts);
   let written = 0;
   let tries = 0;
-  for (const row of wanted) {
-    if (live >= MAX_IN_FLIGHT || tries >= MAX_TRIES || !isFresh(payer, look)) break;
-    if (walletOf(payer).status === "stopped") break;
-    if (!isCovered(payer, row, purse)) continue;
-    tries++;
-    const { isMade, events } = await signOne(payer, signer, { row, purse, look });
-    written += events;
-    if (isMade) live++;
+  let isCutShort = true;
+  const inVain = new Set<string>();
+  try {
+    for (const row of wanted) {
+      if (tries >= MAX_TRIES || !isFresh(payer, look)) return written;
+      if (live >= MAX_IN_FLIGHT || walletOf(payer).status === "stopped") break;
+      if (!isCovered(payer, row, purse)) continue;
+      tries++;
+      inVain.add(row.id);
+      const { isMade, events } = await signOne(payer, signer, { row, purse, look });
+      written += events;
+      if (!isMade) continue;
+      inVain.delete(row.id);
+      live++;
+    }
+    isCutShort = false;
+  } finally {
+    // What cannot be made now must not take the turn of what could be made, round after round.
+    if (isCutShort) noteTurn(c.db, [...inVain], c.now());
   }
   return written;
+}
+
+/** What is to be signed for, first or anew: who waits longest is first, and who had a turn in vain waits since then. */
+function inTurn(payer: ExpiringPayer): WithdrawalRow[] {
+  const { c, network } = payer;
+  const again = openOf(payer)
+    .filter((payment) => isAnotherWanted(payer, payment))
+    .map((payment) => withdrawalOf(payer, payment));
+  const waitsSince = ({ turnAt, createdAt }: WithdrawalRow) => turnAt ?? createdAt;
+  return [...again, ...withdrawalsInTurn(c.db, network.id, CANDIDATES)].sort(
+    (a, b) => waitsSince(a) - waitsSince(b) || a.seq - b.seq,
+  );
 }
 
 /** Nothing of it can land any more, and nobody has decided otherwise. */
@@ -137,35 +157,26 @@ function store(
     return UNMADE;
   }
   const number = (attempts.at(-1)?.number ?? 0) + 1;
+  // The provider that prepared it may be wrong about its expiry, and wrong about where the chain stands: others were asked.
+  const expiresAt = Math.max(unsigned.expiresAt, payer.chain.landsUntil?.(look.newestPoint) ?? 0);
   if (payment === undefined) beginPayment(payer, id);
   else changeExpiringPayment(c.db, id, { hurried: 0 });
-  insertExpiringAttempt(c.db, {
+  beginAttempt(payer, {
     withdrawalId: id,
     txId: signed.txId,
     number,
     raw: signed.raw,
     unsigned: unsigned.bytes,
-    expiresAt: unsigned.expiresAt,
+    expiresAt,
     signedAbove: look.finalHeight,
     feeMost: unsigned.feeMostUnits.toString(),
     claimed: 0,
-    status: "live",
-    landedHeight: null,
-    landedHash: null,
-    feeUnits: null,
-    deadPoint: null,
-    refusal: null,
-    signedAt: c.now(),
-    firstSentAt: null,
-    lastSentAt: null,
-    sends: 0,
-    outcome: null,
   });
   const commit = new WithdrawalCommit(c, tenantId);
   const waitingFor = row.state === "manual_review" ? row.waitingFor : null;
   const changes = { sender, nonce: number, txId: signed.txId, waitingFor };
   if (row.state === "funds_reserved") {
-    const evidence = `${signed.txId}, which expires at ${unsigned.expiresAt} of ${network.id}`;
+    const evidence = `${signed.txId}, which expires at ${expiresAt} of ${network.id}`;
     commit.move(row, { to: "broadcast_pending", reason: "transaction_signed", evidence, changes });
   } else {
     changeWithdrawal(c.db, id, changes);
@@ -179,19 +190,4 @@ function isFresh({ c }: ExpiringPayer, { askedAt }: Looked): boolean {
 
 function isFirstWanted(row: WithdrawalRow): boolean {
   return row.state === "funds_reserved" && row.nonce === null;
-}
-
-/** In the caller's commit. */
-export function beginPayment({ c, network, sender }: ExpiringPayer, withdrawalId: string): void {
-  const now = c.now();
-  insertExpiringPayment(c.db, {
-    withdrawalId,
-    network: network.id,
-    sender,
-    status: "open",
-    givenUp: 0,
-    hurried: 0,
-    createdAt: now,
-    deadlineAt: now + network.payout.deadlineS * 1_000,
-  });
 }

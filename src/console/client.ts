@@ -1,0 +1,7 @@
+/**
+ * The one client of the page. It carries no key: the browser sends the session's cookie, which no script can read.
+ */
+
+import { Sluice } from "../sdk/client.ts";
+
+export const sluice = new Sluice({ apiKey: null, baseUrl: location.origin });

@@ -1,0 +1,26 @@
+/** What there is now: balances, what is under way, how the networks are, what happened last. */
+
+import { PageHead } from "../design/layout.tsx";
+import { NetworkHealth } from "./networks/health.tsx";
+import { AssetTotals } from "./overview/balances.tsx";
+import { Charts } from "./overview/charts.tsx";
+import { LatestEvents } from "./overview/feed.tsx";
+import { FirstSteps } from "./overview/first-steps.tsx";
+import { RunningConfirmations, WithdrawalsUnderWay } from "./overview/under-way.tsx";
+
+export function OverviewPage() {
+  return (
+    <>
+      <PageHead title="Overview" />
+      <FirstSteps />
+      <AssetTotals />
+      <div className="columns">
+        <RunningConfirmations />
+        <WithdrawalsUnderWay />
+      </div>
+      <NetworkHealth />
+      <Charts />
+      <LatestEvents />
+    </>
+  );
+}
