@@ -79,7 +79,7 @@ export function DepositsPage() {
 /** How deep its block is, of the depth that is asked for; beyond that there is nothing to wait for. */
 export function Confirmations({ of: deposit }: { readonly of: Deposit }) {
   const { confirmations, confirmations_required: required, status } = deposit;
-  if (status === "dropped" || status === "reverted") return <span className="quiet">none</span>;
+  if (status === "dropped" || status === "reverted") return <span className="quiet">not in the chain</span>;
   if (required === null) {
     return <span>{status === "pending" ? `${confirmations}, waits for finality` : `${confirmations}, final`}</span>;
   }

@@ -48,7 +48,7 @@ function KeyForm({ onSignedIn }: { readonly onSignedIn: (session: Session) => vo
   return (
     <Card>
       <div className="stack">
-        <PageHead title="Sign in">With an API key of your tenant.</PageHead>
+        <PageHead title="Sign in">With one of your API keys.</PageHead>
         <Form
           label="Sign in"
           error={isUnknown ? null : enter.error}
