@@ -44,14 +44,14 @@ function KeyForm({ onSignedIn }: { readonly onSignedIn: (session: Session) => vo
   const [key, setKey] = useState("");
   const enter = useMutation({ mutationFn: signIn, onSuccess: onSignedIn });
   // The service speaks of headers here, to programs.
-  const isUnknown = enter.error instanceof AuthenticationError;
+  const unknown = enter.error instanceof AuthenticationError ? enter.error : null;
   return (
     <Card>
       <div className="stack">
         <PageHead title="Sign in">With one of your API keys.</PageHead>
         <Form
           label="Sign in"
-          error={isUnknown ? null : enter.error}
+          error={unknown === null ? enter.error : null}
           fields={[]}
           onSubmit={() => enter.mutate(key.trim())}
           actions={
@@ -69,10 +69,11 @@ function KeyForm({ onSignedIn }: { readonly onSignedIn: (session: Session) => vo
             onChange={setKey}
             placeholder="sk_…"
           />
-          {isUnknown ? (
+          {unknown ? (
             <div role="alert">
               <Notice tone="bad" title="The service does not take this key">
                 <span>It is mistyped, revoked or expired, or it belongs to another service.</span>
+                {unknown.requestId === null ? null : <span className="small quiet">Request {unknown.requestId}</span>}
               </Notice>
             </div>
           ) : null}
