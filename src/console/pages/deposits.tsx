@@ -79,5 +79,6 @@ export function Confirmations({ of: deposit }: { readonly of: Deposit }) {
   if (required === null) {
     return <span>{status === "pending" ? `${confirmations}, waits for finality` : `${confirmations}, final`}</span>;
   }
-  return <Progress value={confirmations} of={required} label={`${confirmations} of ${required}`} />;
+  const label = confirmations > required ? `${confirmations}, ${required} needed` : `${confirmations} of ${required}`;
+  return <Progress value={confirmations} of={required} label={label} />;
 }
