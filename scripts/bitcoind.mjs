@@ -12,16 +12,14 @@
 
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { findProgram, mustRun, versionOf } from "./debian-program.mjs";
+import { environmentOf, findProgram, mustRun } from "./debian-program.mjs";
 import { sidSources } from "./debian-sources.mjs";
 import { Stop } from "./install.mjs";
-
-/** Set by who has looked already and has told the reader. */
-const MISSING = "SLUICE_BITCOIND_MISSING";
 
 /** @type {import("./debian-program.mjs").Wanted} */
 const BITCOIND = {
   name: "bitcoind",
+  setting: "SLUICE_BITCOIND",
   edition: "1",
   packages: ["bitcoin-knots"],
   sources: sidSources,
@@ -31,34 +29,14 @@ const BITCOIND = {
   notice: "Unpacking a Bitcoin node for the tests from Debian's packages (about half a minute, only once) ...",
 };
 
-/**
- * @param {object} [options]
- * @param {Record<string, string | undefined>} [options.environment]
- * @param {AbortSignal} [options.signal] ends a running installation
- * @param {string} [options.apt] apt's configuration folder
- * @param {(line: string) => void} [options.say] takes what is shown while it is fetched
- * @returns {Promise<{ path: string, version: string } | { missing: string }>} `version` is the node's own line;
- *   `missing` is a sentence for people
- * @throws Stop when SLUICE_BITCOIND does not start: who names a node wants that one
- */
-export async function findBitcoind({ environment = process.env, signal, apt = "/etc/apt", say = console.error } = {}) {
-  const given = environment.SLUICE_BITCOIND;
-  if (given) {
-    const found = await versionOf(given, BITCOIND);
-    if ("version" in found) return { path: given, version: found.version };
-    throw new Stop(`SLUICE_BITCOIND names ${given}, which does not start: ${found.failed}`);
-  }
-  if (environment[MISSING]) return { missing: environment[MISSING] };
-  return findProgram(BITCOIND, { environment, signal, apt, say });
+/** @param {Parameters<typeof findProgram>[1]} [options] */
+export function findBitcoind(options) {
+  return findProgram(BITCOIND, options);
 }
 
-/**
- * What a child that runs tests must have in its environment, so that it does not look again.
- * @param {{ path: string } | { missing: string }} found
- * @returns {Record<string, string>}
- */
+/** @param {{ path: string } | { missing: string }} found */
 export function bitcoindEnvironment(found) {
-  return "path" in found ? { SLUICE_BITCOIND: found.path } : { [MISSING]: found.missing };
+  return environmentOf(BITCOIND, found);
 }
 
 /** @param {string} missing */

@@ -8,8 +8,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { PROJECT, Stop, toolEnvironment } from "./install.mjs";
-import { runTool } from "./tool.mjs";
+import { PROJECT, Stop } from "./install.mjs";
+import { quietEnvironment, runTool } from "./tool.mjs";
 
 const WRANGLER = join(PROJECT, "node_modules", "wrangler", "bin", "wrangler.js");
 /** Beside the packages that it is made with: a checkout that is thrown away takes its builds along. */
@@ -103,20 +103,4 @@ function digestOfSources() {
 async function tool(args, signal, environment = {}) {
   const { code, says } = await runTool(args, { ...quietEnvironment(), ...environment }, signal);
   if (code !== 0) throw new Stop(`The Worker could not be built:\n${says}`);
-}
-
-/** Nobody outside this machine is asked, and no account's settings are read. */
-function quietEnvironment() {
-  const environment = {
-    ...toolEnvironment(),
-    CI: "true",
-    NO_COLOR: "1",
-    WRANGLER_SEND_METRICS: "false",
-    WRANGLER_SEND_ERROR_REPORTS: "false",
-    WRANGLER_HIDE_BANNER: "true",
-    WRANGLER_WRITE_LOGS: "false",
-    CLOUDFLARE_CF_FETCH_ENABLED: "false",
-  };
-  for (const name of ["CLOUDFLARE_ENV", "CLOUDFLARE_INCLUDE_PROCESS_ENV", "FORCE_COLOR"]) delete environment[name];
-  return environment;
 }

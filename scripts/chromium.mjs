@@ -10,18 +10,16 @@
  * Node's built-in modules only, Node 20 and later.
  */
 
-import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findProgram, versionOf } from "./debian-program.mjs";
-import { Stop } from "./install.mjs";
-
-/** Set by who has looked already and has told the reader. */
-const MISSING = "SLUICE_CHROMIUM_MISSING";
-const INSTALLED = "/usr/bin/chromium";
+import { environmentOf, findProgram } from "./debian-program.mjs";
+import { names, ownSources } from "./debian-sources.mjs";
 
 /** @type {import("./debian-program.mjs").Wanted} */
 const CHROMIUM = {
   name: "chromium",
+  setting: "SLUICE_CHROMIUM",
+  installed: "/usr/bin/chromium",
   edition: "1",
   packages: ["chromium", "fonts-dejavu-core"],
   sources: ownSources,
@@ -37,55 +35,19 @@ const CHROMIUM = {
   notice: "Unpacking Chromium for the tests from Debian's packages (about a minute, only once) ...",
 };
 
-/**
- * @param {object} [options]
- * @param {Record<string, string | undefined>} [options.environment]
- * @param {AbortSignal} [options.signal] ends a running installation
- * @param {string} [options.apt] apt's configuration folder
- * @param {(line: string) => void} [options.say] takes what is shown while it is fetched
- * @returns {Promise<{ path: string, version: string } | { missing: string }>} `missing` is a sentence for people
- * @throws Stop when SLUICE_CHROMIUM does not start: who names a browser wants that one
- */
-export async function findChromium({ environment = process.env, signal, apt = "/etc/apt", say = console.error } = {}) {
-  const given = environment.SLUICE_CHROMIUM;
-  if (given) {
-    const found = await versionOf(given, CHROMIUM);
-    if ("version" in found) return { path: given, version: found.version };
-    throw new Stop(`SLUICE_CHROMIUM names ${given}, which does not start: ${found.failed}`);
-  }
-  if (environment[MISSING]) return { missing: environment[MISSING] };
-  const installed = await versionOf(INSTALLED, CHROMIUM);
-  if ("version" in installed) return { path: INSTALLED, version: installed.version };
-  return findProgram(CHROMIUM, { environment, signal, apt, say });
+/** @param {Parameters<typeof findProgram>[1]} [options] */
+export function findChromium(options) {
+  return findProgram(CHROMIUM, options);
 }
 
-/**
- * What a child that runs tests must have in its environment, so that it does not look again.
- * @param {{ path: string } | { missing: string }} found
- * @returns {Record<string, string>}
- */
+/** @param {{ path: string } | { missing: string }} found */
 export function chromiumEnvironment(found) {
-  return "path" in found ? { SLUICE_CHROMIUM: found.path } : { [MISSING]: found.missing };
+  return environmentOf(CHROMIUM, found);
 }
 
 /** @param {string} missing */
 export function noChromiumNotice(missing) {
   return `No Chromium, so the tests that need one are skipped: ${missing}. SLUICE_CHROMIUM=/path/to/chromium names another.`;
-}
-
-/** The machine's own sources as they are: one of them may be out of reach or another's. */
-function ownSources(apt) {
-  const parts = join(apt, "sources.list.d");
-  const files = [
-    { name: "sources.list", path: join(apt, "sources.list") },
-    ...names(parts).map((name) => ({ name, path: join(parts, name) })),
-  ];
-  return files
-    .filter(({ name }) => /\.(list|sources)$/.test(name))
-    .flatMap(({ name, path }) => {
-      const text = read(path);
-      return /debian/.test(text) ? [{ name, text }] : [];
-    });
 }
 
 /** All of it, with the libraries named in a script that starts it, and its fonts in a configuration of its own. */
@@ -118,21 +80,4 @@ function libraryFolders(root, places) {
         return [own, ...inner.filter((path) => names(join(root, path)).some((file) => /^lib.*\.so/.test(file)))];
       }),
   );
-}
-
-function names(folder) {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
-  }
-}
-
-function read(path) {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // Not there, or not for this user's eyes.
-    return "";
-  }
 }

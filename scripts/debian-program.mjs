@@ -22,6 +22,8 @@ const VERSION_WITHIN_MS = 30_000;
 /**
  * @typedef {object} Wanted
  * @property {string} name of the program's file
+ * @property {string} setting of the environment, which names one to use instead
+ * @property {string} [installed] where a machine has it that has it
  * @property {string} edition of the folder: raised when what is kept must be made anew everywhere
  * @property {readonly string[]} packages of which it is made
  * @property {(apt: string) => { name: string, text: string }[]} sources where apt finds them; none: there is no mirror
@@ -34,12 +36,61 @@ const VERSION_WITHIN_MS = 30_000;
  */
 
 /**
- * The program, put into the cache first if need be.
+ * @typedef {{ path: string, version: string } | { missing: string }} Found `version` is the program's own line; `missing` is
+ *   a sentence for people
+ */
+
+/**
+ * One that has been seen to start: who names one in `setting` wants that one; else the one that is installed, and else the
+ * one in the cache, put there first if need be. Who has looked already in vain is not looked for again.
+ * @param {Wanted} wanted
+ * @param {object} [options]
+ * @param {Record<string, string | undefined>} [options.environment]
+ * @param {AbortSignal} [options.signal] ends a running installation
+ * @param {string} [options.apt] apt's configuration folder
+ * @param {(line: string) => void} [options.say] takes what is shown while it is fetched
+ * @returns {Promise<Found>}
+ * @throws Stop when the one that is named does not start
+ */
+export async function findProgram(wanted, options = {}) {
+  const { environment = process.env, signal, apt = "/etc/apt", say = console.error } = options;
+  const { setting, installed } = wanted;
+  const named = environment[setting];
+  if (named) {
+    const found = await versionOf(named, wanted);
+    if ("version" in found) return { path: named, version: found.version };
+    throw new Stop(`${setting} names ${named}, which does not start: ${found.failed}`);
+  }
+  const missing = environment[missingSetting(wanted)];
+  if (missing) return { missing };
+  if (installed !== undefined) {
+    const found = await versionOf(installed, wanted);
+    if ("version" in found) return { path: installed, version: found.version };
+  }
+  return fromCache(wanted, { environment, signal, apt, say });
+}
+
+/**
+ * What a child that runs tests must have in its environment, so that it does not look again.
+ * @param {Wanted} wanted
+ * @param {{ path: string } | { missing: string }} found
+ * @returns {Record<string, string>}
+ */
+export function environmentOf(wanted, found) {
+  return "path" in found ? { [wanted.setting]: found.path } : { [missingSetting(wanted)]: found.missing };
+}
+
+/** Set by who has looked already and has told the reader. */
+function missingSetting({ setting }) {
+  return `${setting}_MISSING`;
+}
+
+/**
  * @param {Wanted} wanted
  * @param {{ environment: Record<string, string | undefined>, signal?: AbortSignal, apt: string, say: (line: string) => void }} options
- * @returns {Promise<{ path: string, version: string } | { missing: string }>} `missing` is a sentence for people
+ * @returns {Promise<Found>}
  */
-export async function findProgram(wanted, { environment, signal, apt, say }) {
+async function fromCache(wanted, { environment, signal, apt, say }) {
   if (process.platform !== "linux")
     return { missing: `it comes from Debian's packages, and this is ${process.platform}` };
   try {
@@ -160,7 +211,7 @@ async function aptConfig(work, signal) {
  * A program that cannot be started is as good as none; `failed` says what came instead of a version.
  * @returns {Promise<{ version: string } | { failed: string }>}
  */
-export async function versionOf(path, { version, ask }) {
+async function versionOf(path, { version, ask }) {
   try {
     const { code, stdout, stderr } = await run(path, ask, {}, AbortSignal.timeout(VERSION_WITHIN_MS));
     const line = stdout.split("\n")[0].trim();

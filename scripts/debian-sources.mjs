@@ -1,5 +1,5 @@
 /**
- * Owns: how a machine's apt reaches Debian, turned to the suite sid. Mirror, keys and options stay as they are
+ * Owns: how a machine's apt reaches Debian, as it is or turned to the suite sid. Mirror, keys and options stay as they are
  * written there; suite and components alone change. Both forms of sources.list(5) are read.
  */
 
@@ -15,14 +15,34 @@ const DEBIAN =
  * @returns {{ name: string, text: string }[]} files for a folder of sources; none when no Debian mirror is named
  */
 export function sidSources(apt) {
-  const parts = join(apt, "sources.list.d");
-  const paths = [join(apt, "sources.list"), ...names(parts).map((name) => join(parts, name))];
+  const paths = files(apt).map(({ path }) => path);
   const lines = paths.filter((path) => path.endsWith(".list")).flatMap((path) => oneLine(read(path)));
   const stanzas = paths.filter((path) => path.endsWith(".sources")).flatMap((path) => deb822(read(path)));
   return [
     { name: "sid.list", all: [...new Set(lines)].join("\n") },
     { name: "sid.sources", all: [...new Set(stanzas)].join("\n\n") },
   ].flatMap(({ name, all }) => (all === "" ? [] : [{ name, text: `${all}\n` }]));
+}
+
+/**
+ * The machine's own sources as they are: one of them may be out of reach or another's.
+ * @param {string} apt apt's configuration folder
+ */
+export function ownSources(apt) {
+  return files(apt)
+    .filter(({ name }) => /\.(list|sources)$/.test(name))
+    .flatMap(({ name, path }) => {
+      const text = read(path);
+      return /debian/.test(text) ? [{ name, text }] : [];
+    });
+}
+
+function files(apt) {
+  const parts = join(apt, "sources.list.d");
+  return [
+    { name: "sources.list", path: join(apt, "sources.list") },
+    ...names(parts).map((name) => ({ name, path: join(parts, name) })),
+  ];
 }
 
 /** `deb [ options ] uri suite component ...` */
@@ -57,7 +77,8 @@ function isMain(suite, components) {
   return DEBIAN.test(suite) && components.trim().split(/\s+/).includes("main");
 }
 
-function names(folder) {
+/** What is in a folder, in order; nothing when it is not there. */
+export function names(folder) {
   try {
     return readdirSync(folder).sort();
   } catch {
@@ -65,7 +86,8 @@ function names(folder) {
   }
 }
 
-function read(path) {
+/** Nothing when it is not there. */
+export function read(path) {
   try {
     return readFileSync(path, "utf8");
   } catch {

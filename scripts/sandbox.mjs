@@ -11,6 +11,17 @@ import { PROJECT, Stop, toolEnvironment, toolNode } from "./install.mjs";
 const READY_WITHIN_MS = 20_000;
 
 /**
+ * Whether there is to be one. By itself where this machine alone reaches the service: it opens to every tenant, and whoever
+ * reaches the service can sign up for one.
+ * @param {string | undefined} asked SANDBOX
+ * @param {string} host what the service listens on
+ */
+export function wantsSandbox(asked, host) {
+  if (asked === "on" || asked === "off") return asked === "on";
+  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}
+
+/**
  * @param {{ path: string, environment: Record<string, string> }} folder
  * @param {{ url: string, alone: (work: () => Promise<unknown>) => Promise<unknown> }} chain
  * @param {string} serviceUrl

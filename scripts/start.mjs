@@ -13,7 +13,7 @@ import { endLeftovers, firstRootKey, openDataFolder, secretOf } from "./data-fol
 import { ensureInstalled, PROJECT, Stop } from "./install.mjs";
 import { startLocalChain } from "./local-chain.mjs";
 import { probePort } from "./ports.mjs";
-import { startSandbox } from "./sandbox.mjs";
+import { startSandbox, wantsSandbox } from "./sandbox.mjs";
 import { applyMigrations, startCron, startWorker, urlOf } from "./worker.mjs";
 
 /** Children of a start that was killed notice, store the chain, and end. */
@@ -68,7 +68,7 @@ async function run(signal, atEnd) {
     given.RPC_LOCAL === undefined ? await startLocalChain(folder, { ...given, ...folder.environment }) : null;
   if (chain !== null) atEnd(chain.stop);
   // Only with a chain that is nobody else's: what the sandbox does to a chain is done to all who use it.
-  const hasSandbox = chain !== null && given.SANDBOX !== "off";
+  const hasSandbox = chain !== null && wantsSandbox(given.SANDBOX, host);
   const [build, sandbox] = await Promise.all([
     builtWorker(signal),
     hasSandbox ? startSandbox(folder, chain, urlOf(host, port)) : null,

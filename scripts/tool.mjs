@@ -1,7 +1,7 @@
-/** Owns: running one of the project's tools to its end, with everything it says. */
+/** Owns: running one of the project's tools to its end, with everything it says, and what wrangler is told of its surroundings. */
 
 import { spawn } from "node:child_process";
-import { PROJECT, toolNode } from "./install.mjs";
+import { PROJECT, toolEnvironment, toolNode } from "./install.mjs";
 
 /**
  * @param {readonly string[]} args of the project's own Node
@@ -28,4 +28,20 @@ export async function runTool(args, env, signal) {
     child.once("close", resolve);
   });
   return { code, says: says.trim() };
+}
+
+/** For wrangler: nobody outside this machine is asked, and no account's settings are read. */
+export function quietEnvironment() {
+  const environment = {
+    ...toolEnvironment(),
+    CI: "true",
+    NO_COLOR: "1",
+    WRANGLER_SEND_METRICS: "false",
+    WRANGLER_SEND_ERROR_REPORTS: "false",
+    WRANGLER_HIDE_BANNER: "true",
+    WRANGLER_WRITE_LOGS: "false",
+    CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  };
+  for (const name of ["CLOUDFLARE_ENV", "CLOUDFLARE_INCLUDE_PROCESS_ENV", "FORCE_COLOR"]) delete environment[name];
+  return environment;
 }

@@ -8,8 +8,8 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readIfThere, writeWhole } from "./data-folder.mjs";
-import { PROJECT, Stop, toolEnvironment, toolNode } from "./install.mjs";
-import { runTool } from "./tool.mjs";
+import { PROJECT, Stop, toolNode } from "./install.mjs";
+import { quietEnvironment, runTool } from "./tool.mjs";
 
 const WRANGLER = join(PROJECT, "node_modules", "wrangler", "bin", "wrangler.js");
 const MIGRATIONS = join(PROJECT, "migrations");
@@ -31,32 +31,15 @@ function persistFolder(folder) {
 /** Quiet tools that write nothing outside the data folder and ask nobody outside this machine. */
 function wranglerEnvironment(folder) {
   const environment = {
-    ...toolEnvironment(),
+    ...quietEnvironment(),
     ...folder.environment,
-    CI: "true",
-    NO_COLOR: "1",
-    WRANGLER_SEND_METRICS: "false",
-    WRANGLER_SEND_ERROR_REPORTS: "false",
-    WRANGLER_HIDE_BANNER: "true",
-    WRANGLER_WRITE_LOGS: "false",
     WRANGLER_REGISTRY_PATH: join(folder.path, "registry"),
     WRANGLER_CACHE_DIR: join(folder.path, "cache"),
-    CLOUDFLARE_CF_FETCH_ENABLED: "false",
     X_LOCAL_OBSERVABILITY: "false",
     // It would show every database to whoever reaches the port.
     X_LOCAL_EXPLORER: "false",
   };
-  for (const name of [
-    "KEY_PEPPER",
-    "OPERATOR_TOKEN",
-    "WALLET_SEED",
-    "SECRETS_KEY",
-    "CLOUDFLARE_ENV",
-    "CLOUDFLARE_INCLUDE_PROCESS_ENV",
-    "FORCE_COLOR",
-  ]) {
-    delete environment[name];
-  }
+  for (const name of ["KEY_PEPPER", "OPERATOR_TOKEN", "WALLET_SEED", "SECRETS_KEY"]) delete environment[name];
   return environment;
 }
 

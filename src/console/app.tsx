@@ -4,12 +4,14 @@
  */
 
 import { QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Navigate, Route, Routes } from "react-router";
 import { AuthenticationError } from "../sdk/errors.ts";
+import type { Session } from "../sdk/types.ts";
 import { sluice } from "./client.ts";
 import { ErrorNotice, Loading } from "./design/answers.tsx";
 import { LiveProvider } from "./live.tsx";
+import { whoIs } from "./other-tabs.ts";
 import { AddressesPage } from "./pages/addresses.tsx";
 import { ApiKeysPage } from "./pages/api-keys.tsx";
 import { DepositPage } from "./pages/deposit.tsx";
@@ -24,10 +26,10 @@ import { WebhookPage } from "./pages/webhook.tsx";
 import { WebhooksPage } from "./pages/webhooks.tsx";
 import { WithdrawalPage } from "./pages/withdrawal.tsx";
 import { WithdrawalsPage } from "./pages/withdrawals.tsx";
-import { becomeSession, createQueries } from "./queries.ts";
+import { becomeSession, createQueries, followOtherTabs, heardSession } from "./queries.ts";
 import { SessionContext } from "./session.ts";
 import { Shell } from "./shell.tsx";
-import { markSession, maySession } from "./signed-in.ts";
+import { maySession } from "./signed-in.ts";
 
 export function App() {
   const [queries] = useState(createQueries);
@@ -38,24 +40,31 @@ export function App() {
   );
 }
 
+async function whoIsSignedIn(): Promise<Session | null> {
+  try {
+    return await sluice.session.get();
+  } catch (error) {
+    if (!(error instanceof AuthenticationError)) throw error;
+    return null;
+  }
+}
+
 function Gate() {
   const queries = useQueryClient();
   const session = useQuery({
     queryKey: ["session"],
     queryFn: async () => {
-      if (!maySession()) return null;
-      try {
-        const session = await sluice.session.get();
-        markSession(true);
-        return session;
-      } catch (error) {
-        if (!(error instanceof AuthenticationError)) throw error;
-        markSession(false);
-        return null;
-      }
+      // A tab that failed to sign in takes the mark away from all of them.
+      const isKnown = Boolean(queries.getQueryData(["session"]));
+      const heard = isKnown || maySession() ? await whoIsSignedIn() : null;
+      heardSession(queries, heard);
+      return heard;
     },
     staleTime: Number.POSITIVE_INFINITY,
+    // Another tab may have changed it while this one slept.
+    refetchOnWindowFocus: ({ state }) => (state.data ? "always" : false),
   });
+  useEffect(() => followOtherTabs(queries), [queries]);
 
   if (session.data === undefined)
     return (
@@ -67,7 +76,8 @@ function Gate() {
     return <SignInPage onSignedIn={(made) => becomeSession(queries, made)} />;
   }
   return (
-    <SessionContext value={session.data}>
+    // What was begun as somebody else, a form or a feed, ends with them.
+    <SessionContext key={whoIs(session.data)} value={session.data}>
       <LiveProvider>
         <Shell onSignedOut={() => becomeSession(queries, null)}>
           <Routes>

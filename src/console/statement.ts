@@ -81,13 +81,16 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
-/** Spreadsheets take what begins so for a formula, in quotes or not. The wide forms are those of East Asian keyboards. */
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+/**
+ * Spreadsheets take what begins so for a formula, in quotes or not. The wide forms are those of East Asian keyboards.
+ * Where the decimal point is a comma, they begin a new cell at each semicolon.
+ */
+const FORMULA = /(^|;\s*)(?=[=+\-@\t\r\n＝＋－＠])/g;
 /** Below zero is a number and no formula. The service writes none; sums of wrong entries would be. */
 const NUMBER = /^-\d+(\.\d+)?$/;
 
 function csvCell(text: string): string {
-  const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  const safe = NUMBER.test(text) ? text : text.replaceAll(FORMULA, "$1'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -12,6 +12,7 @@ import {
   authenticateByKey,
   authenticateBySession,
   checkIdempotencyKey,
+  fromProvenName,
   operatorOnly,
   requireIdempotencyKey,
   requireJson,
@@ -74,7 +75,7 @@ export const ofSession = { ...bySession, middleware: stages(authenticateBySessio
 export const openPost = {
   security: [] as Record<string, string[]>[],
   ...withIdempotency,
-  middleware: stages(checkIdempotencyKey, requireJson),
+  middleware: stages(fromProvenName, checkIdempotencyKey, requireJson),
 };
 export const operated = { ...byOperator, middleware: stages(operatorOnly) };
 export const operatedAction = {
@@ -113,7 +114,7 @@ export function optionalBody<S extends z.ZodType>(schema: S) {
 const DESCRIPTIONS: Readonly<Record<ProblemStatus, string>> = {
   400: "Not a JSON object, or a header or cursor that does not fit",
   401: "No valid API key or session",
-  403: "The key lacks a scope, or a session came from another origin",
+  403: "The key lacks a scope, or a page of another origin called",
   404: "Unknown, or another tenant's",
   405: "The path does not know this method",
   409: "The present state does not allow this",

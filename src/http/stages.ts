@@ -14,6 +14,7 @@ import { readSessionToken } from "../core/session-token.ts";
 import type { Caller, Idempotency, KeyCaller, SessionCaller } from "../objects/api.ts";
 import { IDEMPOTENCY_KEY } from "../schema/fields.ts";
 import { fingerprint } from "./fingerprint.ts";
+import { isOfUnprovenName } from "./page-origin.ts";
 import { problem, UNAUTHORIZED } from "./problem.ts";
 import type { HttpEnv, KeyedOnceEnv, TenantEnv } from "./services.ts";
 import { isOfOwnOrigin, sessionCookie } from "./session-cookie.ts";
@@ -72,6 +73,22 @@ function sessionCaller<E extends HttpEnv>(c: Context<E>): SessionCaller | null {
   const session = text === null ? null : readSessionToken(text, services.settings.keyPepper);
   return session === null ? null : { tenantId: session.tenantId, sessionHash: session.hash, requestId };
 }
+
+const UNPROVEN_NAME: Refusal = {
+  code: "forbidden",
+  detail:
+    "A page signs up over https, at localhost or at an IP address: over http, any site can lead its own name here.",
+};
+
+/**
+ * Signing up takes no key, so a service that is reached from inside alone is guarded by the browser only: by whose page
+ * it is. Over http a site can point its own name at this machine once its page is loaded, and the page is then of the
+ * service's own origin. What such a page sends says so in its Origin.
+ */
+export const fromProvenName = createMiddleware<HttpEnv>(async (c, next) => {
+  const origin = c.req.header("origin");
+  return origin === undefined || !isOfUnprovenName(origin) ? next() : problem(c, UNPROVEN_NAME, null);
+});
 
 /** The operator's own token, for what concerns no tenant. */
 export const operatorOnly = createMiddleware<HttpEnv>(async (c, next) => {

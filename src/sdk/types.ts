@@ -19,6 +19,7 @@ import type {
 import type { ConfirmationRule } from "../core/watcher.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
 
+export type { FeeKind } from "../core/fee-kind.ts";
 export type { PoliciesView as Policies, WithdrawalRulesView as WithdrawalRules } from "../core/policy-view.ts";
 export type {
   AddressView as Address,
@@ -32,6 +33,7 @@ export type {
   DifferenceView as Difference,
   EndpointView as WebhookEndpoint,
   EstimateView as WithdrawalEstimate,
+  FeePartView as FeePart,
   LedgerEntryView as LedgerEntry,
   NetworkView as Network,
   ReconciliationView as Reconciliation,

@@ -76,6 +76,15 @@ describe("a line", () => {
     },
   );
 
+  test.each([
+    ["x;=cmd|' /C calc'!A0;", "x;'=cmd|' /C calc'!A0;"],
+    ["x; @SUM(A1);", "x; '@SUM(A1);"],
+    ["-1;-2", "'-1;'-2"],
+    ["a;b", "a;b"],
+  ])("takes a formula out of %j where a semicolon begins a cell", (text, safe) =>
+    expect(csvLine([text])).toBe(`${safe}\r\n`),
+  );
+
   test.each(["-0.75", "-5", "1=1", "a-b", "0.000000000000000001"])("leaves %j as it is", (text) =>
     expect(csvLine([text])).toBe(`${text}\r\n`),
   );
@@ -84,7 +93,11 @@ describe("a line", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (cells) => {
         const [line = []] = parse(csvLine(cells));
-        expect(line.map((cell, i) => (cell === cells[i] ? cell : cell.replace(/^'/, "")))).toEqual(cells);
+        expect(
+          line.map((cell, i) =>
+            cell === cells[i] ? cell : cell.replaceAll(/(^|;\s*)'(?=[=+\-@\t\r\n＝＋－＠])/g, "$1"),
+          ),
+        ).toEqual(cells);
         for (const cell of line) if (!/^-\d+(\.\d+)?$/.test(cell)) expect(cell).not.toMatch(/^[=+\-@\t\r\n]/);
       }),
     ));

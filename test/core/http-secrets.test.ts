@@ -109,6 +109,29 @@ describe("POST /v1/tenants", () => {
     expect(calls).toEqual([]);
   });
 
+  // The first four are of sites that lead their own name to this machine: the pages are then of the service's own origin.
+  test.each([
+    ["http://rebound.example:8787", false],
+    ["http://rebound.example", false],
+    ["http://127.0.0.1.rebound.example:8787", false],
+    ["http://localhost.rebound.example:8787", false],
+    ["null", false],
+    ["http://localhost:8787", true],
+    ["http://shop.localhost:8787", true],
+    ["http://127.0.0.1:8787", true],
+    ["http://[::1]:8787", true],
+    ["http://192.168.1.5:8787", true],
+    ["https://sluice.example", true],
+  ])("from a page of %s: %s", async (origin, isLetIn) => {
+    const { app, calls } = fakeApp(signUps());
+    const base = origin === "null" ? "http://127.0.0.1:8787" : origin;
+    const response = await app.request(`${base}/v1/tenants`, signUpInit({ name: "A" }, { Origin: origin }));
+    expect(response.status).toBe(isLetIn ? 201 : 403);
+    if (isLetIn) return;
+    expect(await problemOf(response)).toMatchObject({ code: "forbidden", retryable: false });
+    expect(calls).toEqual([]);
+  });
+
   test("is limited per client address, before anything is written", async () => {
     const seen: string[] = [];
     const signUpLimit = async (address: string) => {

@@ -8,7 +8,8 @@ import { Slots } from "../../src/chains/solana/slots.ts";
 import { Span } from "../../src/chains/span.ts";
 import { interestIn } from "../support/chain-worlds.ts";
 import { SolanaChain } from "../support/solana-chain.ts";
-import { RpcError, SolanaNodeDouble } from "../support/solana-double.ts";
+import { SolanaNodeDouble } from "../support/solana-double.ts";
+import { RpcError } from "../support/solana-json.ts";
 import { solanaKey } from "../support/solana-keys.ts";
 
 const NETWORK = { caip2: "solana:local", genesis: null };

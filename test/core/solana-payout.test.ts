@@ -13,7 +13,8 @@ import { readTransaction } from "../../src/chains/solana/transaction.ts";
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from "../../src/core/solana-address.ts";
 import { NATIVE } from "../../src/core/transfer.ts";
 import { SolanaChain } from "../support/solana-chain.ts";
-import { RpcError, SolanaNodeDouble } from "../support/solana-double.ts";
+import { SolanaNodeDouble } from "../support/solana-double.ts";
+import { RpcError } from "../support/solana-json.ts";
 import { solanaKey } from "../support/solana-keys.ts";
 import { giveTokens, putMint, type TestToken } from "../support/solana-tokens.ts";
 

@@ -10,7 +10,8 @@ import { InternalSight } from "../../src/chains/tron/read-blocks.ts";
 import { tronAddress } from "../../src/core/tron-address.ts";
 import { interestIn } from "../support/chain-worlds.ts";
 import type { Contract } from "../support/tokens.ts";
-import { type Execution, TronChain, Wallet } from "../support/tron-chain.ts";
+import { type Execution, Wallet } from "../support/tron-block.ts";
+import { TronChain } from "../support/tron-chain.ts";
 import { type Json, TronNodeDouble } from "../support/tron-double.ts";
 import { startTronVm, type TronVm } from "../support/tron-vm.ts";
 

@@ -8,7 +8,8 @@ import type { TronNetwork } from "../../src/core/network.ts";
 import { BUILT_IN_NETWORKS } from "../../src/core/networks.ts";
 import { tronAddress, tronHex } from "../../src/core/tron-address.ts";
 import type { Contract } from "../support/tokens.ts";
-import { BLOCK_MS, parseTx, TronChain, Wallet } from "../support/tron-chain.ts";
+import { parseTx, Wallet } from "../support/tron-block.ts";
+import { BLOCK_MS, TronChain } from "../support/tron-chain.ts";
 import { type Json, NodeError, TronNodeDouble } from "../support/tron-double.ts";
 import { startTronVm, type TronVm } from "../support/tron-vm.ts";
 
@@ -323,6 +324,12 @@ describe("a send's answer", () => {
     expect(await stray.send(signed.raw, signed.txId)).toMatchObject({ meaning: "setup_fault" });
     expect(elsewhere.sent).toEqual([]);
     await expect(stray.prepare(trx())).rejects.toMatchObject({ name: "ChainFault", retryable: false });
+    double.on("walletsolidity/getblock", () => ({ blockID: "some-k3y" }));
+    const url = "http://user:pa55word@odd.test/some-k3y";
+    const odd = new TronPayoutNode({ url, fetch: double.fetch, timeoutMs: 5_000 }, network);
+    const fault = { name: "ChainFault", retryable: true, message: expect.stringMatching(/^odd\.test: (?!.*some-k3y)/) };
+    await expect(odd.prepare(trx())).rejects.toMatchObject(fault);
+    double.on("walletsolidity/getblock", null);
     elsewhere.down = true;
     const away = new TronPayoutNode({ url: "http://away.test", fetch: elsewhere.fetch, timeoutMs: 5_000 }, network);
     expect(await away.send(signed.raw, signed.txId)).toMatchObject({ meaning: "unknown" });

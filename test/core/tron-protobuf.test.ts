@@ -7,7 +7,7 @@ import { ProtobufMessage, ProtobufWriter } from "../../src/chains/tron/protobuf.
 import { decodeRawData, encodeRawData, type RawData, txIdOf } from "../../src/chains/tron/raw-data.ts";
 import { leafOf } from "../../src/chains/tron/transactions-root.ts";
 import { tronAddress } from "../../src/core/tron-address.ts";
-import { minedBytes, rootOf } from "../support/tron-chain.ts";
+import { minedBytes, rootOf } from "../support/tron-block.ts";
 
 const OWNER = `41${"d1".repeat(20)}`;
 const OTHER = `41${"0e".repeat(20)}`;

@@ -17,6 +17,7 @@ import { type AddressType, type Bitcoind, noBitcoind } from "../support/bitcoind
 import { PAYEES } from "../support/coin-wallet.ts";
 import type { Merchant } from "../support/merchant.ts";
 import { expectJudgedExact } from "../support/oracle.ts";
+import { leaked } from "../support/served.ts";
 
 /** What SLIP-132 leaves to `type`: tpub. */
 const TEST_KEYS = { public: 0x043587cf, private: 0x04358394 };
@@ -432,8 +433,7 @@ describe.skipIf(noBitcoind)("bitcoin deposits", () => {
     expect(kept.length).toBeGreaterThan(3);
     const providers = [stage.first, stage.second].flatMap((one) => [one.proxy.secret, one.node.password]);
     expect(providers.filter((secret) => kept.some((content) => content.includes(secret)))).toEqual([]);
-    const secrets = [...stage.secrets(), ...providers];
-    expect(secrets.filter((secret) => secret.length < 20 || stage.printed().includes(secret))).toEqual([]);
+    expect(leaked(stage, providers)).toEqual([]);
   });
 
   function filesBelow(folder: string): string[] {

@@ -7,14 +7,15 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ReconciliationView, WithdrawalView } from "../../src/core/views.ts";
 import { BitcoinBook } from "../support/bitcoin-book.ts";
 import { expectPaidExactly, fund, inputsSigned, walletKeys } from "../support/bitcoin-payouts.ts";
 import { type BitcoinStage, REGTEST, startBitcoinStage, WINDOW } from "../support/bitcoin-stage.ts";
 import { type Bitcoind, noBitcoind } from "../support/bitcoind.ts";
 import type { Merchant } from "../support/merchant.ts";
-import { untilToldState, untilView } from "../support/payouts.ts";
+import { expectReconciled, untilToldState, untilView } from "../support/payouts.ts";
 import { type Call, type Held, isSend } from "../support/rpc-proxy.ts";
+import { leaked } from "../support/served.ts";
+import { type Crowd, expectOneEach, killUnderCrowd, type Reached, reachedBy } from "../support/withdrawal-kills.ts";
 
 const EQUAL_REQUESTS = 30;
 const OTHER_REQUESTS = 8;
@@ -32,19 +33,13 @@ interface Scene {
   readonly coins: ReadonlySet<unknown>;
 }
 
-interface Case extends Scene {
-  readonly withdrawal: WithdrawalView;
-  /** Ids of what was stored before the service died; empty: nothing was, as far as anybody outside knows. */
-  readonly stored: readonly string[];
-}
+type Case = Scene & Reached;
 
 describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
   let stage: BitcoinStage;
   let here: Bitcoind;
   let there: Bitcoind;
   let book: BitcoinBook;
-
-  type Reached = Pick<Case, "withdrawal" | "stored">;
 
   /** Resolves when both providers have such a request, which stays unanswered. */
   const holdBoth = (wanted: (call: Call) => boolean): Promise<Held[]> =>
@@ -59,8 +54,7 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
     const reached = holdBoth(wanted);
     const { id } = await ask(scene);
     const held = await reached;
-    const withdrawal = await scene.shop.withdrawal(id);
-    return { withdrawal, stored: withdrawal.attempts.map(({ tx_id }) => tx_id), held };
+    return { held, ...(await reachedBy(scene.shop, id)) };
   }
 
   /** Each brings a withdrawal to a point, and keeps it there. */
@@ -85,8 +79,7 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
       const held = holdBoth(isSendTo(scene.script));
       await scene.shop.call("POST", `/v1/withdrawals/${id}/speed-up`);
       await held;
-      const withdrawal = await scene.shop.withdrawal(id);
-      return { withdrawal, stored: withdrawal.attempts.map(({ tx_id }) => tx_id) };
+      return reachedBy(scene.shop, id);
     },
     "a replacement sent, and the answer lost": async (scene) => {
       const { id } = await ask(scene);
@@ -94,8 +87,7 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
       const held = holdBoth(isSendTo(scene.script));
       await scene.shop.call("POST", `/v1/withdrawals/${id}/speed-up`);
       for (const one of await held) await one.swallow();
-      const withdrawal = await scene.shop.withdrawal(id);
-      return { withdrawal, stored: withdrawal.attempts.map(({ tx_id }) => tx_id) };
+      return reachedBy(scene.shop, id);
     },
     "in the pool": async (scene) => {
       const { id } = await ask(scene);
@@ -108,20 +100,8 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
 
   const points = Object.keys(POINTS).flatMap((point) => [`${point}: left alone`, `${point}: asked again`]);
   const cases = new Map<string, Case>();
-  let crowded: Merchant;
-  let answers: Awaited<ReturnType<typeof askUntilAnswered>>[];
-  let others: string[];
-  let equal: string;
-
-  /** As a client does it that follows the documents: the same request with the same key until it answers. */
-  async function askUntilAnswered(destination: string, key: string) {
-    const body = { network: REGTEST, asset: "BTC", destination, amount: "0.5" };
-    for (;;) {
-      const answer = await crowded.ask<WithdrawalView>("POST", "/v1/withdrawals", body, key).catch(() => null);
-      if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
-      await pause(20);
-    }
-  }
+  let crowd: Crowd;
+  let answers: Awaited<ReturnType<typeof killUnderCrowd>>;
 
   async function mineThose(beginning: string): Promise<void> {
     const those = [...cases].flatMap(([name, one]) => (name.startsWith(beginning) ? [one] : []));
@@ -131,21 +111,12 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
       await untilView(shop, withdrawal.id, ({ fee_units }) => fee_units !== null);
   }
 
-  async function killTwice(): Promise<void> {
-    for (const delayMs of [Math.random() * 80, Math.random() * 400]) {
-      await pause(delayMs);
-      await stage.kill();
-      console.log(`killed after ${Math.round(delayMs)} ms`);
-      await stage.restart();
-    }
-  }
-
   beforeAll(async () => {
     // Nothing is replaced for its age: what is sent again are the same bytes.
     stage = await startBitcoinStage({ replace_after_blocks: 1_000 });
     [here, there] = [stage.first.node, stage.second.node];
     book = new BitcoinBook(here);
-    crowded = await stage.merchant("Crowd");
+    const crowded = await stage.merchant("Crowd");
     const shops = new Map<string, Merchant>();
     for (const name of points) shops.set(name, await stage.merchant(name));
     await fund(stage, [
@@ -169,28 +140,19 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
     await Promise.all(reached);
     await mineThose("mined");
     console.log(`all ${cases.size} cases were at their points within ${Date.now() - begun} ms`);
-    equal = await here.newAddress();
-    others = [];
-    for (let i = 0; i < OTHER_REQUESTS; i++) others.push(await here.newAddress());
-    const requests = [
-      ...Array.from({ length: EQUAL_REQUESTS }, () => askUntilAnswered(equal, "equal")),
-      ...others.map((to, i) => askUntilAnswered(to, `other ${i}`)),
-    ];
-    await killTwice();
-    answers = await Promise.all(requests);
-    for (const [name, { shop, withdrawal }] of cases) {
-      if (!name.endsWith("asked again")) continue;
-      const again = await shop.askAgain(withdrawal);
-      expect([again.status, again.body.id]).toEqual([200, withdrawal.id]);
-      expect(again.headers.get("idempotent-replayed")).toBe("true");
-    }
+    const addresses: string[] = [];
+    for (let i = 0; i <= OTHER_REQUESTS; i++) addresses.push(await here.newAddress());
+    const [equal = "", ...others] = addresses;
+    const payout = { network: REGTEST, asset: "BTC", amount: "0.5" };
+    crowd = { shop: crowded, equal, equalRequests: EQUAL_REQUESTS, others, payout };
+    answers = await killUnderCrowd(stage, crowd, cases);
     await untilAllPaid();
   }, 300_000);
   afterAll(() => stage?.stop());
 
   /** Mines what the pool has, a block at a time, until every destination has an output. */
   async function untilAllPaid(): Promise<void> {
-    const wanted = [equal, ...others, ...[...cases.values()].map(({ destination }) => destination)];
+    const wanted = [crowd.equal, ...crowd.others, ...[...cases.values()].map(({ destination }) => destination)];
     const scripts = await Promise.all(wanted.map((address) => book.scriptOf(address)));
     const until = Date.now() + SENT_AGAIN_WITHIN_MS;
     for (;;) {
@@ -225,33 +187,22 @@ describe.skipIf(noBitcoind)("bitcoin withdrawals and kill -9", () => {
   });
 
   it(`B82: requests that are repeated until they are answered are one payment each, ${EQUAL_REQUESTS} of them one`, async () => {
-    const clicked = answers.slice(0, EQUAL_REQUESTS);
-    expect(new Set(clicked.map(({ body }) => body.id)).size).toBe(1);
-    expect(clicked.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
-    expect(clicked.every(({ status }) => status === 200 || status === 201)).toBe(true);
-    const all = await crowded.withdrawals();
-    expect(all).toHaveLength(1 + OTHER_REQUESTS);
-    for (const { id } of all) await untilToldState(crowded, id, "confirmed");
-    for (const to of [equal, ...others]) expect(await book.paidTo(to)).toEqual([PAID]);
+    await expectOneEach(crowd, answers);
+    for (const to of [crowd.equal, ...crowd.others]) expect(await book.paidTo(to)).toEqual([PAID]);
   });
 
   it("chain, wallets, books, feeds and reconciliation agree when all is final", async () => {
-    const merchants = [crowded, ...[...cases.values()].map(({ shop }) => shop)];
+    const merchants = [crowd.shop, ...[...cases.values()].map(({ shop }) => shop)];
     await here.connect(there);
     await here.mine(WINDOW);
     await expectPaidExactly(stage, book, merchants);
-    for (const merchant of merchants) {
-      const report = await merchant.call<ReconciliationView>("POST", "/v1/reconciliation");
-      expect(report).toMatchObject({ status: "matched", differences: [], unreachable: [] });
-      expect(await merchant.wallet(REGTEST)).toMatchObject({ status: "active", incident: null, in_flight: 0 });
-    }
+    await expectReconciled(REGTEST, merchants);
   });
 
   it("no seed, key or password is ever printed", async () => {
     const keys = await Promise.all([...cases.values()].map(({ shop }) => walletKeys(stage, shop)));
-    const secrets = [...stage.secrets(), ...keys.flatMap(({ wifs }) => wifs)];
-    const printed = stage.printed();
-    expect(printed.split("Sluice listens on")).toHaveLength(4);
-    expect(secrets.filter((secret) => secret.length < 20 || printed.includes(secret))).toEqual([]);
+    expect(stage.printed().split("Sluice listens on")).toHaveLength(4);
+    const wifs = keys.flatMap((own) => own.wifs);
+    expect(leaked(stage, wifs)).toEqual([]);
   });
 });

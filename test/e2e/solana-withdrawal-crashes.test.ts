@@ -8,14 +8,16 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ReconciliationView, WithdrawalView } from "../../src/core/views.ts";
+import type { WithdrawalView } from "../../src/core/views.ts";
 import type { Merchant } from "../support/merchant.ts";
-import { untilToldState, untilView } from "../support/payouts.ts";
+import { expectReconciled, untilToldState, untilView } from "../support/payouts.ts";
 import type { Call, Held } from "../support/rpc-proxy.ts";
+import { leaked } from "../support/served.ts";
 import { solanaKey } from "../support/solana-keys.ts";
 import { expectPaidExactly, type Funding, fund, pays, sentTo, unitsOf } from "../support/solana-payouts.ts";
 import { LIFE, SOLANA, type SolanaStage, startSolanaStage, UNFINAL } from "../support/solana-stage.ts";
 import type { TestToken } from "../support/solana-tokens.ts";
+import { type Crowd, expectOneEach, killUnderCrowd, type Reached, reachedBy } from "../support/withdrawal-kills.ts";
 
 const EQUAL_REQUESTS = 20;
 const OTHER_REQUESTS = 4;
@@ -31,12 +33,6 @@ interface Scene {
   readonly shop: Merchant;
   readonly destination: string;
   readonly asset: "SOL" | "USD";
-}
-
-interface Reached {
-  readonly withdrawal: WithdrawalView;
-  /** Ids of what was stored before the service died; empty: nothing was, as far as anybody outside knows. */
-  readonly stored: readonly string[];
 }
 
 type Case = Scene & Reached;
@@ -66,22 +62,17 @@ const ask = ({ shop, destination, asset }: Scene) =>
 const unitsAsked = ({ asset }: Scene) => (asset === "SOL" ? SOL / 2n : TOKENS / 2n);
 const unitsPaid = ({ asset, destination }: Scene) => unitsOf(stage, destination, asset === "SOL" ? undefined : usd);
 
-async function reachedBy(scene: Scene, id: string): Promise<Reached> {
-  const withdrawal = await scene.shop.withdrawal(id);
-  return { withdrawal, stored: withdrawal.attempts.map(({ tx_id }) => tx_id) };
-}
-
 async function sendsHeld(scene: Scene): Promise<Reached & { readonly held: Held[] }> {
   const reached = holdBoth(isSend(scene));
   const { id } = await ask(scene);
   const held = await reached;
-  return { held, ...(await reachedBy(scene, id)) };
+  return { held, ...(await reachedBy(scene.shop, id)) };
 }
 
 async function accepted(scene: Scene): Promise<Reached> {
   const { id } = await ask(scene);
   await untilView(scene.shop, id, ({ attempts }) => attempts[0]?.outcome === "accepted");
-  return reachedBy(scene, id);
+  return reachedBy(scene.shop, id);
 }
 
 /** Each brings a withdrawal to a point, and keeps it there. */
@@ -90,13 +81,13 @@ const POINTS: Readonly<Record<string, (scene: Scene) => Promise<Reached>>> = {
     const reached = stage.proxies[0].hold(toDestination("simulateTransaction", scene, false));
     const { id } = await ask(scene);
     await reached;
-    return reachedBy(scene, id);
+    return reachedBy(scene.shop, id);
   },
   "stored, and being tried out": async (scene) => {
     const reached = holdBoth(toDestination("simulateTransaction", scene));
     const { id } = await ask(scene);
     await reached;
-    return reachedBy(scene, id);
+    return reachedBy(scene.shop, id);
   },
   "stored, and not sent": sendsHeld,
   "sent, and the answer lost": async (scene) => {
@@ -131,30 +122,10 @@ const EXPIRING = ["expired: another one being prepared", "expired: another one s
 describe("solana withdrawals and kill -9", () => {
   const cases = new Map<string, Case>();
   const expired = new Map<string, Case>();
-  let crowded: Merchant;
-  let answers: Awaited<ReturnType<typeof askUntilAnswered>>[];
-  const [equal, ...others] = Array.from({ length: 1 + OTHER_REQUESTS }, newOwner);
+  let crowd: Crowd;
+  let answers: Awaited<ReturnType<typeof killUnderCrowd>>;
 
   const those = (beginning: string) => [...cases].flatMap(([name, one]) => (name.startsWith(beginning) ? [one] : []));
-
-  /** As a client does it that follows the documents: the same request with the same key until it answers. */
-  async function askUntilAnswered(destination: string, key: string) {
-    const body = { network: SOLANA, asset: "SOL", destination, amount: "0.5" };
-    for (;;) {
-      const answer = await crowded.ask<WithdrawalView>("POST", "/v1/withdrawals", body, key).catch(() => null);
-      if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
-      await pause(20);
-    }
-  }
-
-  async function killTwice(): Promise<void> {
-    for (const delayMs of [Math.random() * 80, Math.random() * 400]) {
-      await pause(delayMs);
-      await stage.kill();
-      console.log(`killed after ${Math.round(delayMs)} ms`);
-      await stage.restart();
-    }
-  }
 
   /** A block at a time of what waits, until every one of these has its money; then until that is final. */
   async function untilPaid(owed: readonly Pick<Scene, "destination" | "asset">[]): Promise<void> {
@@ -174,8 +145,14 @@ describe("solana withdrawals and kill -9", () => {
     stage = await startSolanaStage(POLL_MS);
     usd = await stage.token("usd");
     await stage.finalize();
-    crowded = await stage.merchant("Crowd");
-    const fundings: Funding[] = [{ shop: crowded, lamports: 10n * SOL }];
+    crowd = {
+      shop: await stage.merchant("Crowd"),
+      equal: newOwner(),
+      equalRequests: EQUAL_REQUESTS,
+      others: Array.from({ length: OTHER_REQUESTS }, newOwner),
+      payout: { network: SOLANA, asset: "SOL", amount: "0.5" },
+    };
+    const fundings: Funding[] = [{ shop: crowd.shop, lamports: 10n * SOL }];
     const scenes = new Map<string, Scene>();
     const opened = [...points, ...EXPIRING].map(async (name) => {
       const shop = await stage.merchant(name);
@@ -208,20 +185,9 @@ describe("solana withdrawals and kill -9", () => {
     await stage.order("chain", "mine", 1, { include: last });
     console.log(`all ${cases.size} cases were at their points within ${Date.now() - begun} ms`);
 
-    const requests = [
-      ...Array.from({ length: EQUAL_REQUESTS }, () => askUntilAnswered(equal ?? "", "equal")),
-      ...others.map((to, i) => askUntilAnswered(to, `other ${i}`)),
-    ];
-    await killTwice();
-    answers = await Promise.all(requests);
-    for (const [name, { shop, withdrawal }] of cases) {
-      if (!name.endsWith("asked again")) continue;
-      const again = await shop.askAgain(withdrawal);
-      expect([again.status, again.body.id]).toEqual([200, withdrawal.id]);
-      expect(again.headers.get("idempotent-replayed")).toBe("true");
-    }
-    const crowd = [equal ?? "", ...others].map((destination) => ({ destination, asset: "SOL" as const }));
-    await untilPaid([...cases.values(), ...crowd]);
+    answers = await killUnderCrowd(stage, crowd, cases);
+    const beside = [crowd.equal, ...crowd.others].map((destination) => ({ destination, asset: "SOL" as const }));
+    await untilPaid([...cases.values(), ...beside]);
 
     // What these had signed expires while the service is down; it dies once more with what it signs instead.
     const dying = EXPIRING.map((name) => [name, scenes.get(name) as Scene] as const);
@@ -231,14 +197,15 @@ describe("solana withdrawals and kill -9", () => {
     for (const [name, scene] of dying) {
       const { id } = await ask(scene);
       await untilView(scene.shop, id, ({ attempts }) => attempts[0]?.outcome === "unknown");
-      expired.set(name, { ...scene, ...(await reachedBy(scene, id)) });
+      expired.set(name, { ...scene, ...(await reachedBy(scene.shop, id)) });
     }
     await stage.kill();
     await stage.mine(LIFE);
     for (const proxy of stage.proxies) proxy.setFaults({});
+    // Each further attempt is prepared by another provider first.
     const held = dying.map(([name, scene]) =>
       name.endsWith("prepared")
-        ? Promise.all([stage.proxies[0].hold(toDestination("simulateTransaction", scene, false))])
+        ? Promise.all([stage.proxies[1].hold(toDestination("simulateTransaction", scene, false))])
         : holdBoth(isSend(scene)),
     );
     await stage.restart();
@@ -278,30 +245,19 @@ describe("solana withdrawals and kill -9", () => {
   });
 
   it(`requests that are repeated until they are answered are one payment each, ${EQUAL_REQUESTS} of them one`, async () => {
-    const clicked = answers.slice(0, EQUAL_REQUESTS);
-    expect(new Set(clicked.map(({ body }) => body.id)).size).toBe(1);
-    expect(clicked.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
-    expect(clicked.every(({ status }) => status === 200 || status === 201)).toBe(true);
-    const all = await crowded.withdrawals();
-    expect(all).toHaveLength(1 + OTHER_REQUESTS);
-    for (const { id } of all) await untilToldState(crowded, id, "confirmed");
-    for (const to of [equal ?? "", ...others]) expect(await unitsOf(stage, to)).toBe(SOL / 2n);
+    await expectOneEach(crowd, answers);
+    for (const to of [crowd.equal, ...crowd.others]) expect(await unitsOf(stage, to)).toBe(SOL / 2n);
   });
 
   it("chain, wallets, books, feeds, webhooks and reconciliation agree in the end", async () => {
-    const merchants = [crowded, ...[...cases.values(), ...expired.values()].map(({ shop }) => shop)];
+    const merchants = [crowd.shop, ...[...cases.values(), ...expired.values()].map(({ shop }) => shop)];
     await stage.finalize();
     await expectPaidExactly(stage, merchants, [usd]);
-    for (const merchant of merchants) {
-      const report = await merchant.call<ReconciliationView>("POST", "/v1/reconciliation");
-      expect(report).toMatchObject({ status: "matched", differences: [], unreachable: [] });
-      expect(await merchant.wallet(SOLANA)).toMatchObject({ status: "active", incident: null, in_flight: 0 });
-    }
+    await expectReconciled(SOLANA, merchants);
   });
 
   it("no seed, key or secret of a provider is ever printed", () => {
-    const printed = stage.printed();
-    expect(printed.split("Sluice listens on")).toHaveLength(6);
-    expect(stage.secrets().filter((secret) => secret.length < 20 || printed.includes(secret))).toEqual([]);
+    expect(stage.printed().split("Sluice listens on")).toHaveLength(6);
+    expect(leaked(stage)).toEqual([]);
   });
 });

@@ -8,9 +8,10 @@ import { getTransferSolInstruction } from "@solana-program/system";
 import { getCloseAccountInstruction, getSyncNativeInstruction } from "@solana-program/token";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from "../../src/core/solana-address.ts";
-import type { DepositView, EstimateView, ReconciliationView, WithdrawalView } from "../../src/core/views.ts";
+import type { DepositView, EstimateView, WithdrawalView } from "../../src/core/views.ts";
 import type { Merchant } from "../support/merchant.ts";
-import { untilState, untilToldState, untilView } from "../support/payouts.ts";
+import { expectReconciled, untilState, untilToldState, untilView } from "../support/payouts.ts";
+import { leaked } from "../support/served.ts";
 import type { ChainBlock } from "../support/solana-chain.ts";
 import { solanaKey } from "../support/solana-keys.ts";
 import { expectPaidExactly, fund, pays, sentTo, unitsOf } from "../support/solana-payouts.ts";
@@ -363,9 +364,7 @@ describe("withdrawals", () => {
 
   it("chain, wallet, books, feed, webhooks and reconciliation agree in the end, and no secret was printed", async () => {
     await expectPaidExactly(stage, [store], [usd, taxed]);
-    const report = await store.call<ReconciliationView>("POST", "/v1/reconciliation");
-    expect(report).toMatchObject({ status: "matched", differences: [], unreachable: [] });
-    expect(await store.wallet(SOLANA)).toMatchObject({ status: "active", incident: null, in_flight: 0 });
-    expect(stage.secrets().filter((secret) => secret.length < 20 || stage.printed().includes(secret))).toEqual([]);
+    await expectReconciled(SOLANA, [store]);
+    expect(leaked(stage)).toEqual([]);
   });
 });

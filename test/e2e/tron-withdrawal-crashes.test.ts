@@ -10,14 +10,15 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tronHex } from "../../src/core/tron-address.ts";
-import type { ReconciliationView, WithdrawalView } from "../../src/core/views.ts";
 import type { Merchant } from "../support/merchant.ts";
-import { untilToldState, untilView } from "../support/payouts.ts";
+import { expectReconciled, untilToldState, untilView } from "../support/payouts.ts";
 import type { Held } from "../support/rpc-proxy.ts";
-import { parseTx } from "../support/tron-chain.ts";
+import { leaked } from "../support/served.ts";
+import { parseTx } from "../support/tron-block.ts";
 import { expectPaidExactly } from "../support/tron-payouts.ts";
 import type { TronCall } from "../support/tron-server.ts";
 import { freshTronAddress, startTronStage, TRON, type TronStage, UNSOLID } from "../support/tron-stage.ts";
+import { type Crowd, expectOneEach, killUnderCrowd, type Reached, reachedBy } from "../support/withdrawal-kills.ts";
 
 const EQUAL_REQUESTS = 12;
 const OTHER_REQUESTS = 3;
@@ -41,16 +42,10 @@ interface Scene {
   readonly wallet: string;
 }
 
-interface Case extends Scene {
-  readonly withdrawal: WithdrawalView;
-  /** Ids of what was stored before the service died; empty: nothing was, as far as anybody outside knows. */
-  readonly stored: readonly string[];
-}
+type Case = Scene & Reached;
 
 describe("TRON withdrawals and kill -9", () => {
   let stage: TronStage;
-
-  type Reached = Pick<Case, "withdrawal" | "stored">;
 
   const servers = () => [stage.first.server, stage.second.server];
 
@@ -65,11 +60,6 @@ describe("TRON withdrawals and kill -9", () => {
 
   const ask = ({ shop, asset, destination }: Omit<Scene, "wallet">) =>
     shop.withdraw({ network: TRON, asset, destination, amount: AMOUNT });
-
-  async function reachedBy(shop: Merchant, id: string): Promise<Reached> {
-    const withdrawal = await shop.withdrawal(id);
-    return { withdrawal, stored: withdrawal.attempts.map(({ tx_id }) => tx_id) };
-  }
 
   async function sendHeld(scene: Scene): Promise<Reached & { held: Held[] }> {
     const reached = holdBoth(isSendTo(scene.destination));
@@ -137,20 +127,8 @@ describe("TRON withdrawals and kill -9", () => {
   });
   const cases = new Map<string, Case>();
   const scenes = new Map<string, Scene>();
-  let crowded: Merchant;
-  let answers: Awaited<ReturnType<typeof askUntilAnswered>>[];
-  const equal = freshTronAddress();
-  const others = Array.from({ length: OTHER_REQUESTS }, freshTronAddress);
-
-  /** As a client does it that follows the documents: the same request with the same key until it answers. */
-  async function askUntilAnswered(destination: string, key: string) {
-    const body = { network: TRON, asset: "TRX", destination, amount: AMOUNT };
-    for (;;) {
-      const answer = await crowded.ask<WithdrawalView>("POST", "/v1/withdrawals", body, key).catch(() => null);
-      if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
-      await pause(20);
-    }
-  }
+  let crowd: Crowd;
+  let answers: Awaited<ReturnType<typeof killUnderCrowd>>;
 
   async function sceneOf(name: string, asset: Asset): Promise<Scene> {
     const shop = await stage.merchant(name);
@@ -217,10 +195,16 @@ describe("TRON withdrawals and kill -9", () => {
 
   beforeAll(async () => {
     stage = await startTronStage({ poll_ms: POLL_MS });
-    crowded = await stage.merchant("Crowd");
+    crowd = {
+      shop: await stage.merchant("Crowd"),
+      equal: freshTronAddress(),
+      equalRequests: EQUAL_REQUESTS,
+      others: Array.from({ length: OTHER_REQUESTS }, freshTronAddress),
+      payout: { network: TRON, asset: "TRX", amount: AMOUNT },
+    };
     for (const name of points) scenes.set(name, await sceneOf(name, name.endsWith("again") ? "USDX" : "TRX"));
     await stage.fund([
-      { shop: crowded, trx: TRX_EACH },
+      { shop: crowd.shop, trx: TRX_EACH },
       ...[...scenes.values()].map(({ shop, asset }) => ({
         shop,
         trx: TRX_EACH,
@@ -236,24 +220,8 @@ describe("TRON withdrawals and kill -9", () => {
     await Promise.all(Object.keys(POINTS).map((point) => (deep.includes(point) ? null : reach(point))));
     console.log(`all ${cases.size} cases were at their points within ${Date.now() - begun} ms`);
 
-    const requests = [
-      ...Array.from({ length: EQUAL_REQUESTS }, () => askUntilAnswered(equal, "equal")),
-      ...others.map((to, i) => askUntilAnswered(to, `other ${i}`)),
-    ];
-    for (const delayMs of [Math.random() * 80, Math.random() * 400]) {
-      await pause(delayMs);
-      await stage.kill();
-      console.log(`killed after ${Math.round(delayMs)} ms`);
-      await stage.restart();
-    }
-    answers = await Promise.all(requests);
-    for (const [name, { shop, withdrawal }] of cases) {
-      if (!name.endsWith("asked again")) continue;
-      const again = await shop.askAgain(withdrawal);
-      expect([again.status, again.body.id]).toEqual([200, withdrawal.id]);
-      expect(again.headers.get("idempotent-replayed")).toBe("true");
-    }
-    await untilAllSent([equal, ...others, ...[...cases.values()].map(({ destination }) => destination)]);
+    answers = await killUnderCrowd(stage, crowd, cases);
+    await untilAllSent([crowd.equal, ...crowd.others, ...[...cases.values()].map(({ destination }) => destination)]);
     await stage.settle();
   }, 300_000);
   afterAll(() => stage?.stop());
@@ -279,14 +247,8 @@ describe("TRON withdrawals and kill -9", () => {
     expect(stage.printed()).toContain("DUP_TRANSACTION_ERROR");
   });
 
-  it(`B82: requests that are repeated until they are answered are one payment each, ${EQUAL_REQUESTS} of them one`, async () => {
-    const clicked = answers.slice(0, EQUAL_REQUESTS);
-    expect(new Set(clicked.map(({ body }) => body.id)).size).toBe(1);
-    expect(clicked.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
-    const all = await crowded.withdrawals();
-    expect(all).toHaveLength(1 + OTHER_REQUESTS);
-    for (const { id } of all) await untilToldState(crowded, id, "confirmed");
-  });
+  it(`B82: requests that are repeated until they are answered are one payment each, ${EQUAL_REQUESTS} of them one`, () =>
+    expectOneEach(crowd, answers));
 
   it("B98: what expired was signed anew once, and the bytes of the first are worth nothing to whoever kept them", () => {
     const kept = new Set(stage.first.server.forgotten);
@@ -295,18 +257,13 @@ describe("TRON withdrawals and kill -9", () => {
   });
 
   it("chain, ledgers, feeds, webhooks and reconciliation agree in the end", async () => {
-    const merchants = [crowded, ...[...scenes.values()].map(({ shop }) => shop)];
+    const merchants = [crowd.shop, ...[...scenes.values()].map(({ shop }) => shop)];
     await expectPaidExactly(stage, merchants);
-    for (const merchant of merchants) {
-      const report = await merchant.call<ReconciliationView>("POST", "/v1/reconciliation");
-      expect(report).toMatchObject({ status: "matched", differences: [], unreachable: [] });
-      expect(await merchant.wallet(TRON)).toMatchObject({ status: "active", incident: null, in_flight: 0 });
-    }
+    await expectReconciled(TRON, merchants);
   });
 
   it("no seed or key is ever printed", () => {
-    const printed = stage.printed();
-    expect(printed.split("Sluice listens on")).toHaveLength(1 + 3);
-    expect(stage.secrets().filter((secret) => secret.length < 20 || printed.includes(secret))).toEqual([]);
+    expect(stage.printed().split("Sluice listens on")).toHaveLength(1 + 3);
+    expect(leaked(stage)).toEqual([]);
   });
 });

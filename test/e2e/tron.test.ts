@@ -14,8 +14,10 @@ import { tronAddress, tronHex } from "../../src/core/tron-address.ts";
 import type { AddressView, EstimateView, ReconciliationView, XpubView } from "../../src/core/views.ts";
 import type { Merchant, Watched } from "../support/merchant.ts";
 import { untilToldState, untilView } from "../support/payouts.ts";
+import { leaked } from "../support/served.ts";
 import type { Contract } from "../support/tokens.ts";
-import { parseTx, type SignedTx, type TronChain } from "../support/tron-chain.ts";
+import { parseTx, type SignedTx } from "../support/tron-block.ts";
+import type { TronChain } from "../support/tron-chain.ts";
 import { expectPaidExactly, paidTo } from "../support/tron-payouts.ts";
 import {
   freshTronAddress,
@@ -301,8 +303,7 @@ describe("TRON", () => {
       const left = stage.chain.account(tronHex(wallet.address)).balance;
       expect(wallet).toMatchObject({ status: "active", incident: null, in_flight: 0 });
       expect(wallet.balances?.find(({ asset }) => asset === "TRX")?.amount_units).toBe(left.toString());
-      const secrets = [...stage.secrets(), account.privateExtendedKey];
-      expect(secrets.filter((secret) => secret.length < 20 || stage.printed().includes(secret))).toEqual([]);
+      expect(leaked(stage, [account.privateExtendedKey])).toEqual([]);
     });
   });
 });

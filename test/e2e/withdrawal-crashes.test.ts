@@ -14,7 +14,9 @@ import { freshAddress, type Merchant } from "../support/merchant.ts";
 import { expectAgreed, holding, REORG_WINDOW, untilPaid, untilToldState, untilView } from "../support/payouts.ts";
 import { type RemoteSigner, startRemoteSigner } from "../support/remote-signer.ts";
 import { type Call, isSend } from "../support/rpc-proxy.ts";
+import { leaked } from "../support/served.ts";
 import { type Network, type Stage, startStage } from "../support/stage.ts";
+import { type Crowd, expectOneEach, killUnderCrowd } from "../support/withdrawal-kills.ts";
 
 const HALF = 5n * 10n ** 17n;
 const EQUAL_REQUESTS = 30;
@@ -122,28 +124,6 @@ async function withRemoteSigner(shop: Merchant): Promise<void> {
   await shop.call("PUT", "/v1/wallets/kills/signer", { type: "remote", url, address, token });
 }
 
-/** As a client does it that follows the documents: the same request with the same key until it answers. */
-async function askUntilAnswered(shop: Merchant, body: object, key: string) {
-  for (;;) {
-    const answer = await shop.ask<WithdrawalView>("POST", "/v1/withdrawals", body, key).catch(() => null);
-    if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-function payoutTo(destination: string) {
-  return { network: "storm", asset: "ETH", destination, amount: "0.5" };
-}
-
-async function killTwice(): Promise<void> {
-  for (const delayMs of [Math.random() * 80, Math.random() * 400]) {
-    await new Promise((resolve) => setTimeout(resolve, delayMs));
-    await stage.kill();
-    console.log(`killed after ${Math.round(delayMs)} ms`);
-    await stage.restart();
-  }
-}
-
 /**
  * Within the ten seconds that the service gives a node. The fee is asked for without naming anybody, so its cases
  * come first and by themselves; what is mined comes last, so that no later block confirms it.
@@ -166,13 +146,18 @@ async function reachAll(scenes: ReadonlyMap<string, Scene>): Promise<void> {
 
 const points = Object.keys(POINTS);
 const cases = new Map<string, Case>();
-const crowd = { equal: freshAddress(), others: Array.from({ length: OTHER_REQUESTS }, freshAddress) };
-let crowded: Merchant;
-let answers: Awaited<ReturnType<typeof askUntilAnswered>>[];
+let crowd: Crowd;
+let answers: Awaited<ReturnType<typeof killUnderCrowd>>;
 
 beforeAll(async () => {
-  crowded = await stage.merchant("Crowd");
-  await crowded.fund(storm, { wei: 10n ** 19n });
+  crowd = {
+    shop: await stage.merchant("Crowd"),
+    equal: freshAddress(),
+    equalRequests: EQUAL_REQUESTS,
+    others: Array.from({ length: OTHER_REQUESTS }, freshAddress),
+    payout: { network: "storm", asset: "ETH", amount: "0.5" },
+  };
+  await crowd.shop.fund(storm, { wei: 10n ** 19n });
   const scenes = new Map<string, Scene>();
   for (const name of points.flatMap((point) => [`${point}: left alone`, `${point}: asked again`])) {
     const shop = await stage.merchant(name);
@@ -181,21 +166,7 @@ beforeAll(async () => {
     scenes.set(name, await sceneOf(shop));
   }
   await reachAll(scenes);
-  const requests = [
-    ...Array.from({ length: EQUAL_REQUESTS }, () => askUntilAnswered(crowded, payoutTo(crowd.equal), "equal")),
-    ...crowd.others.map((to, i) => askUntilAnswered(crowded, payoutTo(to), `other ${i}`)),
-  ];
-  await killTwice();
-  answers = await Promise.all(requests);
-  for (const [name, { shop, withdrawal }] of cases) {
-    if (!name.endsWith("asked again")) continue;
-    const again = await shop.askAgain(withdrawal);
-    expect([again.status, again.body.id, again.headers.get("idempotent-replayed")]).toEqual([
-      200,
-      withdrawal.id,
-      "true",
-    ]);
-  }
+  answers = await killUnderCrowd(stage, crowd, cases);
   const left = [...cases.values()].map(({ destination }) => untilPaid(kills, destination, HALF));
   await Promise.all([...left, ...[crowd.equal, ...crowd.others].map((to) => untilPaid(storm, to, HALF))]);
   for (const { chain } of [kills, storm]) await chain.mine(2);
@@ -230,30 +201,20 @@ describe("B135: kill -9", () => {
   });
 });
 
-describe("B82: requests that are repeated until they are answered", () => {
-  it(`are one withdrawal and one payment, ${EQUAL_REQUESTS} equal ones at a time`, async () => {
-    const equal = answers.slice(0, EQUAL_REQUESTS);
-    expect(new Set(equal.map(({ body }) => body.id)).size).toBe(1);
-    expect(equal.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
-    expect(equal.every(({ status }) => status === 200 || status === 201)).toBe(true);
-    expect(await crowded.withdrawals({ idempotency_key: "equal" })).toHaveLength(1);
-    expect(await holding(crowded, storm, "ETH", crowd.equal)).toBe(HALF);
-  });
-
-  it("are paid each once beside others that were under way", async () => {
-    const all = await crowded.withdrawals();
-    expect(all).toHaveLength(1 + OTHER_REQUESTS);
-    for (const { id } of all) await untilToldState(crowded, id, "confirmed");
-    await expectAgreed(storm, [crowded]);
-    expect(await crowded.wallet("storm")).toMatchObject({ status: "active", next_nonce: all.length, in_flight: 0 });
-  });
+it(`B82: requests that are repeated until they are answered are one payment each, ${EQUAL_REQUESTS} of them one`, async () => {
+  await expectOneEach(crowd, answers);
+  expect(await crowd.shop.withdrawals({ idempotency_key: "equal" })).toHaveLength(1);
+  expect(await holding(crowd.shop, storm, "ETH", crowd.equal)).toBe(HALF);
+  await expectAgreed(storm, [crowd.shop]);
+  const next_nonce = 1 + OTHER_REQUESTS;
+  expect(await crowd.shop.wallet("storm")).toMatchObject({ status: "active", next_nonce, in_flight: 0 });
 });
 
 it("books the network's fee of each of them once, when it is final", async () => {
   for (const { chain } of [kills, storm]) await chain.mine(REORG_WINDOW);
   const shops = [...cases.values()].map(({ shop }) => shop);
   await expectAgreed(kills, shops);
-  await expectAgreed(storm, [crowded]);
+  await expectAgreed(storm, [crowd.shop]);
   for (const shop of shops) {
     expect(await shop.wallet("kills")).toMatchObject({ status: "active", incident: null, next_nonce: 1, in_flight: 0 });
     expect((await shop.balances()).filter(({ account }) => account === "sluice:fees")).toHaveLength(1);
@@ -284,8 +245,7 @@ it("no seed, key, token or path of a signer is ever printed, nor the key of a ho
     expect(privateKeyToAddress(`0x${key}`).toLowerCase()).toBe(address);
   }
   expect(keys).toHaveLength(cases.size - signers.size);
-  const secrets = [...stage.secrets(), ...keys, ...[...signers.values()].flatMap((signer) => signer.secrets)];
-  const printed = stage.printed();
-  expect(printed.split("Sluice listens on")).toHaveLength(4);
-  expect(secrets.filter((secret) => secret.length < 20 || printed.includes(secret))).toEqual([]);
+  const secrets = [...keys, ...[...signers.values()].flatMap((signer) => signer.secrets)];
+  expect(stage.printed().split("Sluice listens on")).toHaveLength(4);
+  expect(leaked(stage, secrets)).toEqual([]);
 });

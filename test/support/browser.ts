@@ -16,7 +16,7 @@ import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { chromiumEnvironment, findChromium, noChromiumNotice } from "../../scripts/chromium.mjs";
 import { PROJECT } from "../../scripts/install.mjs";
 
-export type { Locator, Page } from "playwright-core";
+export type { Locator, Page, Route } from "playwright-core";
 
 const found = await findChromium();
 if ("missing" in found && process.env.SLUICE_CHROMIUM_MISSING === undefined)
@@ -62,8 +62,8 @@ export interface Tab {
   takeFaults(): string[];
   /** Keeps a picture of the whole page. */
   picture(name: string): Promise<void>;
-  /** What axe finds against the whole page, a line each. @param rules these alone */
-  inaccessible(rules?: readonly string[]): Promise<string[]>;
+  /** What axe finds against the whole page, a line each. */
+  inaccessible(): Promise<string[]>;
 }
 
 export interface TestBrowser {
@@ -94,7 +94,7 @@ export async function startBrowser(): Promise<TestBrowser> {
         permissions: ["clipboard-read", "clipboard-write"],
       });
       context.setDefaultTimeout(WITHIN_MS);
-      const tab = await tabIn(context, size);
+      const tab = await tabIn(context, size, scheme);
       tabs.add(tab);
       return tab;
     },
@@ -110,7 +110,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   };
 }
 
-async function tabIn(context: BrowserContext, size: Size): Promise<Tab> {
+async function tabIn(context: BrowserContext, size: Size, scheme: string): Promise<Tab> {
   const faults: string[] = [];
   const allowed: RegExp[] = [];
   const note = (fault: string) => {
@@ -138,13 +138,12 @@ async function tabIn(context: BrowserContext, size: Size): Promise<Tab> {
     async picture(name) {
       const folder = resolve(PROJECT, process.env.SLUICE_SCREENSHOTS || join("dist", "screenshots"));
       mkdirSync(folder, { recursive: true });
-      const file = `${name.replaceAll(/[^\w]+/g, "-").toLowerCase()}-${size}.png`;
+      const file = `${name.replaceAll(/[^\w]+/g, "-").toLowerCase()}-${size}-${scheme}.png`;
       await page.screenshot({ path: join(folder, file), fullPage: true });
     },
-    async inaccessible(rules) {
+    async inaccessible() {
       // Legacy: without a page of axe's own for frames, of which there are none.
-      const axe = new AxeBuilder({ page }).setLegacyMode(true);
-      const { violations } = await (rules === undefined ? axe : axe.withRules([...rules])).analyze();
+      const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
       return violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary?.replaceAll(/\s+/g, " ")}`),
       );

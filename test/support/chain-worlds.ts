@@ -17,9 +17,11 @@ import { FAUCET } from "./bitcoin-faucet.ts";
 import { type BitcoinTx, REGTEST } from "./bitcoin-tx.ts";
 import { FakeChain, FakeNode, type FakeTx, type Json, quantity, RpcRefusal } from "./fake-rpc.ts";
 import { SolanaChain } from "./solana-chain.ts";
-import { RpcError, SolanaNodeDouble } from "./solana-double.ts";
+import { SolanaNodeDouble } from "./solana-double.ts";
+import { RpcError } from "./solana-json.ts";
 import { solanaKey } from "./solana-keys.ts";
-import { type SignedTx, TronChain } from "./tron-chain.ts";
+import type { SignedTx } from "./tron-block.ts";
+import { TronChain } from "./tron-chain.ts";
 import { NodeError, TronNodeDouble } from "./tron-double.ts";
 
 /** A payment that was made and may be mined again elsewhere. */

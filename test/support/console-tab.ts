@@ -3,16 +3,14 @@
  * phone.
  */
 
-import { expect } from "vitest";
-import type { Locator, Page, Size, Tab, TabOptions, TestBrowser } from "./browser.ts";
+import { expect, vi } from "vitest";
+import type { Chain } from "./anvil.ts";
+import type { Locator, Page, Route, Size, Tab, TabOptions, TestBrowser } from "./browser.ts";
 
-/** A page asks who is signed in, and the browser notes in its console that nobody is. */
-const NOBODY = /^console: .* status of 401 .*\/v1\//;
 const PATIENCE = { timeout: 20_000 };
 
 export async function openConsole(browser: TestBrowser, url: string, options: TabOptions = {}): Promise<Tab> {
   const tab = await browser.open(options);
-  tab.allow(NOBODY);
   await tab.page.goto(url);
   return tab;
 }
@@ -29,7 +27,7 @@ export const heading = (page: Page, name: string) => page.getByRole("heading", {
 
 /** What stands beside the page; on a phone it is in the drawer, which is opened. */
 export async function side(page: Page, size: Size): Promise<Locator> {
-  if (size === "desk") return page.getByRole("banner");
+  if (size === "desk") return page.getByRole("complementary");
   await page.getByRole("button", { name: "Menu" }).click();
   return page.getByRole("dialog", { name: "Menu" });
 }
@@ -45,9 +43,20 @@ export async function loaded(page: Page): Promise<void> {
   await expect.poll(() => page.getByRole("status", { name: "Loading" }).count(), PATIENCE).toBe(0);
 }
 
-export async function choose(page: Page, within: Locator, field: string, choice: string | RegExp): Promise<void> {
+async function choose(page: Page, within: Locator, field: string, choice: string | RegExp): Promise<void> {
   await within.getByRole("combobox", { name: field }).click();
   await page.getByRole("option", { name: choice }).click();
+}
+
+/** @returns the dialog that shows the new one */
+export async function rotateSecret(page: Page, overlap: RegExp): Promise<Locator> {
+  await page.getByRole("button", { name: "Rotate the secret" }).click();
+  const form = page.getByRole("form", { name: "Rotate" });
+  await choose(page, form, "Overlap", overlap);
+  await form.getByRole("button", { name: "Rotate" }).click();
+  const shown = page.getByRole("dialog", { name: "The endpoint's secret" });
+  expect(await shown.getByRole("status", { name: "Secret" }).textContent()).toMatch(/^whsec_/);
+  return shown;
 }
 
 /** The sandbox's own page: what happens on the chain, by its buttons. */
@@ -58,30 +67,50 @@ export interface SandboxPage {
   reorganise(depth: number): Promise<void>;
 }
 
-/** In another tab of the same browser, as it is used: what it does is looked at in the first. */
-export async function openSandbox({ context }: Tab, url: string): Promise<SandboxPage> {
+/**
+ * In another tab of the same browser, as it is used: what it does is looked at in the first. The one that is used is in
+ * front: behind it a page draws once a second, and each click waits for two pictures.
+ */
+export async function openSandbox({ context, page: first }: Tab, url: string): Promise<SandboxPage> {
   const page = await context.newPage();
   await page.goto(`${url}/#/sandbox`);
+  await first.bringToFront();
   const form = (name: string) => page.getByRole("form", { name });
-  const said = (sentence: RegExp) => page.getByText(sentence).first().waitFor();
+  /** @returns once it is done; a refusal would be seen by what does not happen next */
+  async function fill(name: string, field: string, value: number | string, button: string): Promise<void> {
+    await page.bringToFront();
+    await form(name).getByLabel(field).fill(String(value));
+    await form(name).getByRole("button", { name: button, exact: true }).click();
+    await form(name).getByRole("button", { name: button, exact: true }).waitFor();
+    await first.bringToFront();
+  }
   return {
     page,
-    async pay(amount) {
-      await form("Pay an address").getByLabel("Amount").fill(amount);
-      await form("Pay an address").getByRole("button", { name: "Pay" }).click();
-      await form("Pay an address").getByText("Paid").waitFor();
-    },
-    async mine(blocks) {
-      await form("Mine blocks").getByLabel("Blocks").fill(String(blocks));
-      await form("Mine blocks").getByRole("button", { name: "Mine" }).click();
-      await said(/^The chain is at height \d+\.$/);
-    },
-    async reorganise(depth) {
-      await form("Reorganise").getByLabel("Depth").fill(String(depth));
-      await form("Reorganise").getByRole("button", { name: "Reorganise" }).click();
-      await said(new RegExp(`^${depth} blocks are replaced`));
-    },
+    pay: (amount) => fill("Pay an address", "Amount", amount, "Pay"),
+    mine: (blocks) => fill("Mine blocks", "Blocks", blocks, "Mine"),
+    reorganise: (depth) => fill("Reorganise", "Depth", depth, "Reorganise"),
   };
+}
+
+/** The service does what it is asked, and its answer is lost on the way. */
+export async function loseAnswer(route: Route): Promise<void> {
+  await route.fetch();
+  await route.abort();
+}
+
+/** The local chain's own blocks, which come by themselves after a payment, would run ahead of who looks. */
+export async function withoutOwnBlocks(chain: Chain, work: () => Promise<void>): Promise<void> {
+  await chain.rpc("evm_setAutomine", [false]);
+  try {
+    await work();
+  } finally {
+    await chain.rpc("evm_setAutomine", [true]);
+  }
+}
+
+export async function mineOnceSent(chain: Chain): Promise<void> {
+  await vi.waitFor(async () => expect(await chain.rpc("txpool_status")).toMatchObject({ pending: "0x1" }), PATIENCE);
+  await chain.mine();
 }
 
 /** Everything that a script of the page, an extension or somebody at the machine finds in it. */

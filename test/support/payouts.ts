@@ -5,7 +5,7 @@
 
 import { expect } from "vitest";
 import { type Bucket, FEE_ACCOUNT } from "../../src/core/ledger.ts";
-import type { EventView, LedgerEntryView, WithdrawalView } from "../../src/core/views.ts";
+import type { EventView, LedgerEntryView, ReconciliationView, WithdrawalView } from "../../src/core/views.ts";
 import { isOpen, mayBecome } from "../../src/core/withdrawal.ts";
 import type { Chain, Hex, Receipt } from "./anvil.ts";
 import type { Merchant } from "./merchant.ts";
@@ -105,6 +105,15 @@ export async function expectAgreedOn(network: PaidWorld, merchants: readonly Mer
   while ((await look()).length > 0 && Date.now() < until) await pause(100);
   await pause(REST_MS);
   expect(await look()).toEqual([]);
+}
+
+/** The service itself finds no difference, and its wallets are at rest. */
+export async function expectReconciled(network: string, merchants: readonly Merchant[]): Promise<void> {
+  for (const merchant of merchants) {
+    const report = await merchant.call<ReconciliationView>("POST", "/v1/reconciliation");
+    expect(report).toMatchObject({ status: "matched", differences: [], unreachable: [] });
+    expect(await merchant.wallet(network)).toMatchObject({ status: "active", incident: null, in_flight: 0 });
+  }
 }
 
 async function differences(network: PaidWorld, merchant: Merchant): Promise<string[]> {

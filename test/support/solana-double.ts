@@ -15,20 +15,11 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { base58, base64 } from "@scure/base";
+import { base64 } from "@scure/base";
 import type { Fault, Json } from "./model-chain.ts";
-import type { ChainAccount, ChainBlock, ChainTx, SolanaChain } from "./solana-chain.ts";
+import type { ChainBlock, SolanaChain } from "./solana-chain.ts";
+import { accountJson, accountsJson, RpcError, statusJson, transactionJson } from "./solana-json.ts";
 import type { HttpFault } from "./wallet-chain.ts";
-
-/** Thrown by a fault: an answer with this code. */
-export class RpcError extends Error {
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
 
 interface Call {
   readonly id?: unknown;
@@ -269,9 +260,9 @@ export class SolanaNodeDouble {
       previousBlockhash: block.parentHash,
     };
     if (transactionDetails === "none") return head;
-    const transactions = block.txs.map((tx) => shown(tx, maxSupportedTransactionVersion));
+    const transactions = block.txs.map((tx) => transactionJson(tx, maxSupportedTransactionVersion));
     if (transactionDetails !== "accounts") return { ...head, transactions };
-    return { ...head, transactions: block.txs.map((tx, i) => ({ ...transactions[i], ...accountsOf(tx) })) };
+    return { ...head, transactions: block.txs.map((tx, i) => ({ ...transactions[i], ...accountsJson(tx) })) };
   }
 
   #account(who: string, config: { readonly commitment?: string }): Json | null {
@@ -282,24 +273,14 @@ export class SolanaNodeDouble {
   #status(signature: string): Json | null {
     const found = this.#forgotten.has(signature) ? null : this.chain.find(signature);
     if (found === null || found.block.height > this.#top({ commitment: "processed" }).height) return null;
-    const isFinal = found.block.height <= this.#top(HISTORY).height;
-    const { slot } = found.block;
-    const err = found.tx.err;
-    const status = err === null ? { Ok: null } : { Err: err };
-    return {
-      slot,
-      confirmations: isFinal ? null : 1,
-      err,
-      status,
-      confirmationStatus: isFinal ? "finalized" : "confirmed",
-    };
+    return statusJson(found.tx, found.block.slot, found.block.height <= this.#top(HISTORY).height);
   }
 
   #transaction(signature: string, config: Json): Json | null {
     const found = this.#forgotten.has(signature) ? null : this.chain.find(signature);
     if (found === null || found.block.height > this.#top(config as { commitment?: string }).height) return null;
     const { slot, time } = found.block;
-    return { slot, blockTime: time, ...shown(found.tx, config.maxSupportedTransactionVersion) };
+    return { slot, blockTime: time, ...transactionJson(found.tx, config.maxSupportedTransactionVersion) };
   }
 
   /** As with `skipPreflight`: whatever can be decoded is taken. */
@@ -314,53 +295,4 @@ export class SolanaNodeDouble {
     if (!this.forwards) this.chain.waiting.delete(signature);
     return signature;
   }
-}
-
-function shown(tx: ChainTx, most: unknown): Json {
-  const { version } = tx.wire;
-  if (version !== "legacy" && (typeof most !== "number" || version > most)) {
-    throw new RpcError(
-      -32015,
-      `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
-    );
-  }
-  return {
-    transaction: [base64.encode(tx.raw), "base64"],
-    version,
-    meta: {
-      err: tx.err,
-      status: tx.err === null ? { Ok: null } : { Err: tx.err },
-      fee: Number(tx.fee),
-      preBalances: tx.before.map(Number),
-      postBalances: tx.after.map(Number),
-      preTokenBalances: tx.tokensBefore,
-      postTokenBalances: tx.tokensAfter,
-      innerInstructions: tx.inner,
-      loadedAddresses: tx.loaded,
-      logMessages: [],
-      rewards: null,
-      computeUnitsConsumed: Number(tx.units),
-    },
-  };
-}
-
-/** As `transactionDetails: "accounts"` shows it, but for what is not looked at here. */
-function accountsOf(tx: ChainTx): Json {
-  const { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances } = shown(tx, 1)
-    .meta as Json;
-  const keys = [...tx.wire.keys.map((key) => base58.encode(key)), ...tx.loaded.writable, ...tx.loaded.readonly];
-  const accountKeys = keys.map((pubkey) => ({ pubkey, signer: false, source: "transaction", writable: true }));
-  const meta = { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances };
-  return { transaction: { signatures: [tx.signature], accountKeys }, meta };
-}
-
-function accountJson({ lamports, owner, data, executable }: ChainAccount): Json {
-  return {
-    lamports: Number(lamports),
-    owner,
-    data: [base64.encode(data), "base64"],
-    executable,
-    rentEpoch: 18_446_744_073_709_552_000,
-    space: data.length,
-  };
 }

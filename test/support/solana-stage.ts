@@ -1,7 +1,6 @@
 /**
  * One running service for one test file, on a development chain of Solana alone: two nodes of a chain in a process of its
- * own, each behind a proxy, are its two providers. Blocks come when they are asked for. All that was printed is kept,
- * over every restart.
+ * own, each behind a proxy, are its two providers. Blocks come when they are asked for.
  */
 
 import { base58, base64 } from "@scure/base";
@@ -9,9 +8,8 @@ import type { Instruction } from "@solana/kit";
 import { getSetComputeUnitLimitInstruction } from "@solana-program/compute-budget";
 import { getTransferSolInstruction } from "@solana-program/system";
 import { readTransaction, transactionId } from "../../src/chains/solana/transaction.ts";
-import { type Merchant, openMerchant } from "./merchant.ts";
 import { type Call, type RpcProxy, startRpcProxy } from "./rpc-proxy.ts";
-import { type Service, startService } from "./service.ts";
+import { type Ended, type Served, serve, staged } from "./served.ts";
 import type { ChainAccount, ChainBlock } from "./solana-chain.ts";
 import { type SolanaKey, signedTransaction, solanaKey } from "./solana-keys.ts";
 import type { Order } from "./solana-orders.ts";
@@ -25,8 +23,7 @@ export const UNFINAL = 31;
 export const LIFE = 302 + UNFINAL;
 const RICH = 10n ** 15n;
 
-export interface SolanaStage {
-  readonly service: Service;
+export interface SolanaStage extends Served, Ended {
   /** The first is asked first. */
   readonly proxies: readonly [RpcProxy, RpcProxy];
   /** Who pays the merchants, with coins, and with as much of each token as it likes. */
@@ -47,25 +44,11 @@ export interface SolanaStage {
   send(instructions: readonly Instruction[], signers?: readonly SolanaKey[]): Promise<string>;
   /** From the payer: coins, or tokens into the associated account, which is opened if need be. */
   pay(to: string, units: bigint, token?: TestToken): Promise<string>;
-  merchant(name: string): Promise<Merchant>;
-  /** kill -9 of every process of the service. */
-  kill(): Promise<void>;
-  /** Starts it again on its data. Nothing asks it for anything but its health. */
-  restart(): Promise<void>;
-  /** All that the service printed so far. */
-  printed(): string;
-  /** What must never be printed. */
-  secrets(): string[];
-  stop(): Promise<void>;
 }
 
 /** @param pollMs a wallet with something under way asks both nodes so often */
-export async function startSolanaStage(pollMs = 100): Promise<SolanaStage> {
-  const ends: (() => Promise<void>)[] = [];
-  const stop = async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  };
-  try {
+export function startSolanaStage(pollMs = 100): Promise<SolanaStage> {
+  return staged(async (ends) => {
     const chain = await startSolana(2);
     ends.push(() => chain.stop());
     const proxyOf = async (place: number) => {
@@ -79,50 +62,12 @@ export async function startSolanaStage(pollMs = 100): Promise<SolanaStage> {
     await world.order("chain", "unfinal", UNFINAL);
     await world.order("chain", "fund", world.payer.address, RICH);
     await world.finalize();
-    const service = await startService({
-      environment: {
-        RPC_LOCAL: "",
-        RPC_SOLANA_LOCAL: proxies.map(({ url }) => url).join(","),
-        NETWORKS: JSON.stringify({ [SOLANA]: { poll_ms: pollMs } }),
-      },
-    });
-    ends.push(() => service.stop());
-    const merchants: Merchant[] = [];
-    let earlier = "";
-    return {
-      ...world,
-      service,
-      proxies,
-      async merchant(name) {
-        const merchant = await openMerchant(service, name);
-        merchants.push(merchant);
-        ends.unshift(() => merchant.close());
-        return merchant;
-      },
-      kill: () => service.kill9(),
-      async restart() {
-        earlier += service.output();
-        await service.restart();
-      },
-      printed: () => earlier + service.output(),
-      secrets: () => [
-        service.operatorToken,
-        service.walletSeed,
-        ...proxies.map(({ secret }) => secret),
-        ...merchants.flatMap(({ key, webhookSecret }) => [key, webhookSecret]),
-      ],
-      stop,
-    };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    const served = await serve(ends, { [SOLANA]: { providers: proxies, settings: { poll_ms: pollMs } } });
+    return { ...served, ...world, proxies };
+  });
 }
 
-type World = Omit<
-  SolanaStage,
-  "service" | "proxies" | "merchant" | "kill" | "restart" | "printed" | "secrets" | "stop"
->;
+type World = Omit<SolanaStage, keyof Served | keyof Ended | "proxies">;
 
 function worldOf(url: string, carryOut: (order: Order) => Promise<unknown>): World {
   const payer = solanaKey("payer");

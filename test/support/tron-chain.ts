@@ -2,67 +2,33 @@
  * A TRON chain in memory: blocks of witnesses every three seconds, solid or not yet, and the rules by which a node takes
  * a transaction or a block holds one (java-tron's `Wallet.broadcastTransaction` and `Manager.pushTransaction`): the
  * signature, the reference block, the expiration, each id once, what the sender can pay for.
- *
- * Bandwidth and energy are modelled by their prices alone: 600 free bytes for each account, once; staked energy as given.
  */
 
-import { secp256k1 } from "@noble/curves/secp256k1";
-import { sha256 } from "@noble/hashes/sha2";
-import { keccak_256 } from "@noble/hashes/sha3";
-import { bytesToHex, hexToBytes } from "@noble/hashes/utils";
-import { ProtobufMessage, ProtobufWriter } from "../../src/chains/tron/protobuf.ts";
-import { decodeRawData, encodeRawData, type RawData } from "../../src/chains/tron/raw-data.ts";
-import { tronAddress, tronHex } from "../../src/core/tron-address.ts";
+import { ProtobufWriter } from "../../src/chains/tron/protobuf.ts";
+import { encodeRawData, type RawData } from "../../src/chains/tron/raw-data.ts";
+import { tronHex } from "../../src/core/tron-address.ts";
+import {
+  type Account,
+  type Execution,
+  idOf,
+  MAIN_GENESIS,
+  type MadeBlock,
+  type MinedTx,
+  madeBlock,
+  newAccount,
+  ownerOf,
+  parseTx,
+  Refusal,
+  type SignedTx,
+  signerOf,
+  Wallet,
+} from "./tron-block.ts";
+import { bandwidthOf, PARAMETERS, settle } from "./tron-costs.ts";
 
 export const BLOCK_MS = 3_000;
 const GENESIS_MS = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 const RECENT_BLOCKS = 65_536;
-const FREE_BYTES = 600;
-/** What a result may add to a transaction's size. */
-const RESULT_BYTES = 64;
-const NOTHING = "0".repeat(64);
-/** The main chain's first block, whose header has the id that the chain is named by. */
-const MAIN_GENESIS = {
-  height: 0,
-  id: "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
-  parentId: "e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f",
-  root: "8ef446bf3f395af929c218014f6101ec86576c5f61b2ae3236bf3a2ab5e2fecd",
-  witness: Buffer.from(
-    "A new system must allow existing systems to be linked together without requiring any central control or coordination",
-  ).toString("hex"),
-  timeMs: 0,
-  txs: [],
-} as const;
-
-/** Names and values as `getchainparameters` gives them on the main chain. */
-export const PARAMETERS: Readonly<Record<string, number>> = {
-  getMaintenanceTimeInterval: 21_600_000,
-  getCreateAccountFee: 100_000,
-  getTransactionFee: 1_000,
-  getCreateNewAccountFeeInSystemContract: 1_000_000,
-  getEnergyFee: 100,
-  getMaxFeeLimit: 15_000_000_000,
-  getMemoFee: 1_000_000,
-  getForbidTransferToContract: 1,
-};
-
-export interface TronLogJson {
-  readonly address: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-}
-
-/** What a contract's execution did. */
-export interface Execution {
-  readonly outcome: "SUCCESS" | "REVERT" | "OUT_OF_ENERGY";
-  readonly energy: number;
-  /** Hex. */
-  readonly returned: string;
-  readonly logs: readonly TronLogJson[];
-  /** As `internal_transactions` shows them. */
-  readonly internal?: readonly unknown[];
-}
 
 export interface ContractCall {
   /** 20 bytes, hex. */
@@ -78,76 +44,6 @@ export interface Vm {
   execute(call: ContractCall): Promise<Execution>;
   /** Without effect. */
   call(call: ContractCall): Promise<Execution>;
-}
-
-export interface SignedTx {
-  readonly txId: string;
-  readonly raw: string;
-  readonly data: RawData;
-  readonly signatures: readonly string[];
-  /** As it was sent, hex. */
-  readonly bytes: string;
-}
-
-export interface MinedTx extends SignedTx {
-  readonly outcome: string;
-  readonly fee: Fee;
-  readonly execution: Execution | null;
-}
-
-interface Fee {
-  readonly netUsage: number;
-  readonly netFee: bigint;
-  readonly createFee: bigint;
-  readonly energyUsage: number;
-  readonly energyFee: bigint;
-}
-
-export interface Account {
-  balance: bigint;
-  freeBytesUsed: number;
-  /** Energy that stake gives, and what of it is used. */
-  energy: number;
-  energyUsed: number;
-}
-
-export interface MadeBlock {
-  readonly height: number;
-  readonly id: string;
-  readonly parentId: string;
-  readonly timeMs: number;
-  readonly root: string;
-  readonly witness: string;
-  readonly txs: readonly MinedTx[];
-  /** Accounts after it, by 20 bytes in hex. */
-  readonly accounts: ReadonlyMap<string, Account>;
-}
-
-/** Why a node does not take a transaction, by the names of `Return.response_code`. */
-export class Refusal extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
-export class Wallet {
-  readonly hex: string;
-  readonly address: string;
-  readonly #key: Uint8Array;
-
-  constructor(seed: string) {
-    this.#key = sha256(new TextEncoder().encode(`tron test wallet ${seed}`));
-    this.hex = bytesToHex(keccak_256(secp256k1.getPublicKey(this.#key, false).subarray(1)).subarray(-20));
-    this.address = tronAddress(this.hex);
-  }
-
-  sign(raw: string): string {
-    const signature = secp256k1.sign(sha256(hexToBytes(raw)), this.#key);
-    return signature.toCompactHex() + (signature.recovery + 27).toString(16);
-  }
 }
 
 export class TronChain {
@@ -299,7 +195,7 @@ export class TronChain {
       for (const tx of this.#pool.splice(0)) {
         try {
           this.check(tx, accounts, txs);
-          txs.push(this.#settle(tx, accounts, executions.get(tx.txId) ?? null));
+          txs.push(settle(tx, accounts, executions.get(tx.txId) ?? null, this.parameters));
         } catch (error) {
           if (!(error instanceof Refusal)) throw error;
         }
@@ -374,7 +270,7 @@ export class TronChain {
     const account = accounts.get(owner);
     if (account === undefined)
       throw new Refusal("CONTRACT_VALIDATE_ERROR", "Contract validate error : account not exists");
-    const { netFee, createFee } = this.#net(tx, account, accounts);
+    const { netFee, createFee } = bandwidthOf(tx, account, accounts, this.parameters);
     if (account.balance < netFee) throw new Refusal("BANDWITH_ERROR", "Account resource insufficient error.");
     if (contract.kind === "transfer" && account.balance < contract.amountUnits + netFee + createFee)
       throw new Refusal(
@@ -390,124 +286,5 @@ export class TronChain {
     const { height } = this.head;
     const newest = height - ((height - low) & 0xffff);
     return newest > height - RECENT_BLOCKS ? this.#blocks[newest] : undefined;
-  }
-
-  #net(tx: SignedTx, account: Account, accounts: ReadonlyMap<string, Account>): Omit<Fee, "energyUsage" | "energyFee"> {
-    const { contract } = tx.data;
-    const size = tx.bytes.length / 2 + RESULT_BYTES;
-    const price = (name: string) => BigInt(this.parameters[name] ?? 0);
-    if (contract.kind === "transfer" && !accounts.has(contract.to.slice(2)))
-      return {
-        netUsage: 0,
-        netFee: price("getCreateAccountFee"),
-        createFee: price("getCreateNewAccountFeeInSystemContract"),
-      };
-    if (account.freeBytesUsed + size <= FREE_BYTES) return { netUsage: size, netFee: 0n, createFee: 0n };
-    return { netUsage: 0, netFee: BigInt(size) * price("getTransactionFee"), createFee: 0n };
-  }
-
-  #settle(tx: SignedTx, accounts: Map<string, Account>, execution: Execution | null): MinedTx {
-    const { contract } = tx.data;
-    const owner = accounts.get(ownerOf(tx.data)) ?? newAccount(0n);
-    const net = this.#net(tx, owner, accounts);
-    owner.balance -= net.netFee + net.createFee;
-    owner.freeBytesUsed += net.netUsage;
-    if (contract.kind === "transfer") {
-      owner.balance -= contract.amountUnits;
-      credit(accounts, contract.to.slice(2), contract.amountUnits);
-      return { ...tx, outcome: "SUCCESS", fee: { ...net, energyUsage: 0, energyFee: 0n }, execution: null };
-    }
-    if (contract.kind !== "trigger")
-      return { ...tx, outcome: "SUCCESS", fee: { ...net, energyUsage: 0, energyFee: 0n }, execution: null };
-    if (execution === null) throw new Error(`nobody has executed ${tx.txId}`);
-    const energyUsage = Math.min(execution.energy, owner.energy - owner.energyUsed);
-    const energyFee = BigInt(Math.ceil(execution.energy - energyUsage)) * BigInt(this.parameters.getEnergyFee ?? 0);
-    owner.energyUsed += energyUsage;
-    owner.balance -= energyFee;
-    if (execution.outcome === "SUCCESS" && contract.callValueUnits > 0n) {
-      owner.balance -= contract.callValueUnits;
-      credit(accounts, contract.contract.slice(2), contract.callValueUnits);
-    }
-    return { ...tx, outcome: execution.outcome, fee: { ...net, energyUsage, energyFee }, execution };
-  }
-}
-
-export function parseTx(bytes: string): SignedTx {
-  const message = ProtobufMessage.ofHex(bytes, "transaction");
-  const raw = bytesToHex(message.message(1));
-  const data = decodeRawData(raw);
-  if (data === null) throw new Refusal("CONTRACT_VALIDATE_ERROR", "Contract validate error : No contract!");
-  return { txId: bytesToHex(sha256(hexToBytes(raw))), raw, data, signatures: message.list(2).map(bytesToHex), bytes };
-}
-
-/** With everything that a block keeps of it. */
-export function minedBytes({ raw, signatures, outcome }: Pick<MinedTx, "raw" | "signatures" | "outcome">): string {
-  const writer = new ProtobufWriter().always(1, raw);
-  for (const signature of signatures) writer.always(2, signature);
-  return writer.always(5, new ProtobufWriter().number(3, CODES[outcome] ?? 0).hex()).hex();
-}
-
-const CODES: Readonly<Record<string, number>> = { SUCCESS: 1, REVERT: 2, OUT_OF_ENERGY: 10 };
-
-function madeBlock(block: {
-  readonly height: number;
-  readonly parentId: string;
-  readonly timeMs: number;
-  readonly txs?: readonly MinedTx[];
-  readonly accounts: ReadonlyMap<string, Account>;
-  readonly witness?: string;
-}): MadeBlock {
-  const { txs = [], witness = "00".repeat(20) } = block;
-  const root = rootOf(txs.map((tx) => bytesToHex(sha256(hexToBytes(minedBytes(tx))))));
-  const header = new ProtobufWriter()
-    .number(1, block.timeMs)
-    .bytes(2, root)
-    .bytes(3, block.parentId)
-    .number(7, block.height)
-    .bytes(9, `41${witness}`)
-    .number(10, block.height === 0 ? 0 : 36)
-    .hex();
-  const id = block.height.toString(16).padStart(16, "0") + bytesToHex(sha256(hexToBytes(header))).slice(16);
-  return { ...block, txs, witness: `41${witness}`, root, id };
-}
-
-/** A leaf without a neighbour goes up as it is. */
-export function rootOf(leaves: readonly string[]): string {
-  if (leaves.length < 2) return leaves[0] ?? NOTHING;
-  const parents: string[] = [];
-  for (let i = 0; i < leaves.length; i += 2) {
-    const [left = "", right] = leaves.slice(i, i + 2);
-    parents.push(right === undefined ? left : bytesToHex(sha256(hexToBytes(left + right))));
-  }
-  return rootOf(parents);
-}
-
-function idOf(height: number, text: string): string {
-  return height.toString(16).padStart(16, "0") + bytesToHex(sha256(new TextEncoder().encode(text))).slice(16);
-}
-
-function newAccount(balance: bigint): Account {
-  return { balance, freeBytesUsed: 0, energy: 0, energyUsed: 0 };
-}
-
-function credit(accounts: Map<string, Account>, hex: string, units: bigint): void {
-  const account = accounts.get(hex) ?? newAccount(0n);
-  account.balance += units;
-  accounts.set(hex, account);
-}
-
-/** 20 bytes, hex. */
-export function ownerOf({ contract }: RawData): string {
-  return contract.kind === "other" ? "" : contract.owner.slice(2);
-}
-
-function signerOf({ txId, signatures: [signature = ""] }: SignedTx): string {
-  try {
-    const { r, s } = secp256k1.Signature.fromCompact(signature.slice(0, 128));
-    const recovery = Number.parseInt(signature.slice(128), 16) - 27;
-    const point = new secp256k1.Signature(r, s).addRecoveryBit(recovery).recoverPublicKey(txId);
-    return bytesToHex(keccak_256(point.toRawBytes(false).subarray(1)).subarray(-20));
-  } catch {
-    return "nobody";
   }
 }

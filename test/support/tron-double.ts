@@ -9,16 +9,8 @@
  */
 
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils";
-import {
-  type Execution,
-  type MadeBlock,
-  type MinedTx,
-  parseTx,
-  Refusal,
-  type SignedTx,
-  type TronChain,
-  type Vm,
-} from "./tron-chain.ts";
+import { type Execution, type MadeBlock, type MinedTx, parseTx, Refusal, type SignedTx } from "./tron-block.ts";
+import type { TronChain, Vm } from "./tron-chain.ts";
 
 export type Json = Record<string, unknown>;
 type Fault = (body: Json, honest: () => Promise<unknown>) => unknown;

@@ -9,7 +9,8 @@ import type { LedgerEntryView, WithdrawalView } from "../../src/core/views.ts";
 import { isOpen } from "../../src/core/withdrawal.ts";
 import type { Merchant } from "./merchant.ts";
 import { expectAgreedOn } from "./payouts.ts";
-import type { MinedTx, TronChain } from "./tron-chain.ts";
+import type { MinedTx } from "./tron-block.ts";
+import type { TronChain } from "./tron-chain.ts";
 import { TRON, type TronStage, tokensOf } from "./tron-stage.ts";
 
 /** Waits until chain, ledger, states, feed and webhooks say the same. */

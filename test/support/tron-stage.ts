@@ -1,14 +1,12 @@
 /**
  * One running service for one test file, on TRON alone: one chain in memory that begins as the main chain does, whose
- * contracts run in an anvil, behind two providers. Blocks come when a test asks for them. All that was printed is kept,
- * over every restart.
+ * contracts run in an anvil, behind two providers. Blocks come when a test asks for them.
  */
 
 import { tronAddress, tronHex } from "../../src/core/tron-address.ts";
 import type { Hex } from "./anvil.ts";
-import { type Merchant, openMerchant } from "./merchant.ts";
-import { type Service, startService } from "./service.ts";
-import type { NetworkOverrides, ScannerView } from "./stage.ts";
+import type { Merchant } from "./merchant.ts";
+import { type Ended, type NetworkOverrides, type ScannerView, type Served, serve, staged } from "./served.ts";
 import type { Contract } from "./tokens.ts";
 import { TronChain } from "./tron-chain.ts";
 import { TronNodeDouble } from "./tron-double.ts";
@@ -35,8 +33,7 @@ export interface Funding {
   readonly tokens?: number;
 }
 
-export interface TronStage {
-  readonly service: Service;
+export interface TronStage extends Served, Ended {
   readonly chain: TronChain;
   readonly vm: TronVm;
   /** A token of six decimals, and its contract's address as TRON spells it. */
@@ -45,7 +42,6 @@ export interface TronStage {
   /** Asked first. */
   readonly first: Provider;
   readonly second: Provider;
-  merchant(name: string): Promise<Merchant>;
   mine(blocks?: number): Promise<void>;
   /** Mines a block with all that waits, and what makes it solid. */
   settle(): Promise<void>;
@@ -53,23 +49,11 @@ export interface TronStage {
   payTokens(to: string, units: bigint, memo?: string): void;
   /** Pays all of it, and waits until it counts. */
   fund(fundings: readonly Funding[]): Promise<void>;
-  /** As the operator sees the network. */
   view(): Promise<ScannerView>;
-  kill(): Promise<void>;
-  /** Starts it again on its data. Nothing asks it for anything but its health. */
-  restart(): Promise<void>;
-  printed(): string;
-  /** What must never be printed. */
-  secrets(): string[];
-  stop(): Promise<void>;
 }
 
-export async function startTronStage(overrides: NetworkOverrides = {}): Promise<TronStage> {
-  const ends: (() => Promise<void>)[] = [];
-  const stop = async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  };
-  try {
+export function startTronStage(overrides: NetworkOverrides = {}): Promise<TronStage> {
+  return staged(async (ends) => {
     const vm = await startTronVm();
     ends.push(() => vm.stop());
     const chain = TronChain.main(Date.now() - GROWN * BLOCK_MS);
@@ -84,30 +68,15 @@ export async function startTronStage(overrides: NetworkOverrides = {}): Promise<
       return { node, server };
     };
     const [first, second] = [await provider(), await provider()];
-    const service = await startService({
-      environment: {
-        RPC_LOCAL: "",
-        RPC_TRON: [first, second].map(({ server }) => server.url).join(","),
-        NETWORKS: JSON.stringify({ [TRON]: { poll_ms: 100, ...overrides } }),
-      },
-    });
-    ends.push(() => service.stop());
-    return stageOf({ service, chain, vm, token, first, second, ends, stop });
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    const settings = { poll_ms: 100, ...overrides };
+    const served = await serve(ends, { [TRON]: { providers: [first.server, second.server], settings } });
+    return { ...served, ...worldOf(chain, vm, token), first, second, view: () => served.viewOf(TRON) };
+  });
 }
 
-interface Begun extends Pick<TronStage, "service" | "chain" | "vm" | "token" | "first" | "second" | "stop"> {
-  readonly ends: (() => Promise<void>)[];
-}
+type World = Omit<TronStage, keyof Served | keyof Ended | "first" | "second" | "view">;
 
-function stageOf({ ends, ...begun }: Begun): TronStage {
-  const { service, chain, vm, token, first, second } = begun;
-  const merchants: Merchant[] = [];
-  let earlier = "";
-
+function worldOf(chain: TronChain, vm: TronVm, token: Contract): World {
   const mine = (blocks = 1) => chain.mineWith(vm, blocks);
   const settle = async () => {
     await mine();
@@ -139,40 +108,7 @@ function stageOf({ ends, ...begun }: Begun): TronStage {
     }
   }
 
-  return {
-    ...begun,
-    tokenAddress: tronAddress(token.address.slice(2)),
-    mine,
-    settle,
-    payTokens,
-    fund,
-    async merchant(name) {
-      const merchant = await openMerchant(service, name);
-      merchants.push(merchant);
-      ends.unshift(() => merchant.close());
-      return merchant;
-    },
-    async view() {
-      const { status, body } = await service.api("GET", `/v1/operator/networks/${TRON}`, {
-        key: service.operatorToken,
-      });
-      if (status !== 200) throw new Error(`the scanner: ${status} ${JSON.stringify(body)}`);
-      return body as ScannerView;
-    },
-    kill: () => service.kill9(),
-    async restart() {
-      earlier += service.output();
-      await service.restart();
-    },
-    printed: () => earlier + service.output(),
-    secrets: () => [
-      service.operatorToken,
-      service.walletSeed,
-      first.server.secret,
-      second.server.secret,
-      ...merchants.flatMap(({ key, webhookSecret }) => [key, webhookSecret]),
-    ],
-  };
+  return { chain, vm, token, tokenAddress: tronAddress(token.address.slice(2)), mine, settle, payTokens, fund };
 }
 
 let addresses = 0;

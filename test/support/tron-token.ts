@@ -3,7 +3,8 @@
  * balance do, and no more. What real contracts do is run by `tron-vm`.
  */
 
-import type { ContractCall, Execution, Vm } from "./tron-chain.ts";
+import type { Execution } from "./tron-block.ts";
+import type { ContractCall, Vm } from "./tron-chain.ts";
 
 const TRANSFER = "a9059cbb";
 const BALANCE_OF = "70a08231";

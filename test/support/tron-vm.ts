@@ -5,7 +5,8 @@
 
 import { type Anvil, type Hex, startAnvil } from "./anvil.ts";
 import { type Contract, type ContractName, deploy } from "./tokens.ts";
-import type { ContractCall, Execution, Vm } from "./tron-chain.ts";
+import type { Execution } from "./tron-block.ts";
+import type { ContractCall, Vm } from "./tron-chain.ts";
 
 const GAS = "0x989680";
 const RICH = "0xffffffffffffffffffffff";

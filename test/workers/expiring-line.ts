@@ -119,10 +119,24 @@ export class ExpiringMerchant extends Merchant {
   coin = "TRX";
   newReceiver = newTronAddress;
 
-  static async start({ funds = 100n * TRX, inWallet = 1_000n * TRX, asset = "native" }: Funding = {}) {
+  /** With a wallet that has nothing yet. */
+  static async opened<Own extends ExpiringMerchant>(
+    this: new (
+      id: string,
+      keyId: string,
+      key: string,
+    ) => Own,
+    payoutNetwork = NETWORK,
+  ): Promise<Own> {
     const { id, keyId, key } = await Merchant.signUp();
-    const merchant = new ExpiringMerchant(id, keyId, key);
+    const merchant = new this(id, keyId, key);
+    merchant.payoutNetwork = payoutNetwork;
     merchant.wallet = (await merchant.hotWallet()).address;
+    return merchant;
+  }
+
+  static async start({ funds = 100n * TRX, inWallet = 1_000n * TRX, asset = "native" }: Funding = {}) {
+    const merchant = await ExpiringMerchant.opened();
     chain.fund(merchant.wallet, "native", inWallet);
     if (asset !== "native") chain.fund(merchant.wallet, asset, inWallet);
     await merchant.credit(asset, funds);

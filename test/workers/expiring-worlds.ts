@@ -6,7 +6,8 @@
 import { vi } from "vitest";
 import { tronHex } from "../../src/core/tron-address.ts";
 import { FINAL_BEHIND, LIFE, newTronAddress, txIdOf } from "../support/expiring-chain.ts";
-import { parseTx, TronChain } from "../support/tron-chain.ts";
+import { parseTx } from "../support/tron-block.ts";
+import { TronChain } from "../support/tron-chain.ts";
 import { TronNodeDouble } from "../support/tron-double.ts";
 import {
   chain,
@@ -95,9 +96,7 @@ let double: TronNodeDouble;
 
 class TronMerchant extends ExpiringMerchant {
   static override async start(): Promise<TronMerchant> {
-    const { id, keyId, key } = await ExpiringMerchant.signUp();
-    const merchant = new TronMerchant(id, keyId, key);
-    merchant.wallet = (await merchant.hotWallet()).address;
+    const merchant = await TronMerchant.opened();
     tronChain.pay(merchant.wallet, 1_000n * TRX);
     tronChain.mine(UNSOLID + 1);
     await merchant.credit("native", 10n * TRX);

@@ -43,10 +43,7 @@ afterEach(() => {
 });
 
 async function startMerchant(): Promise<ExpiringMerchant> {
-  const { id, keyId, key } = await ExpiringMerchant.signUp();
-  const merchant = new ExpiringMerchant(id, keyId, key);
-  merchant.payoutNetwork = ID;
-  merchant.wallet = (await merchant.hotWallet()).address;
+  const merchant = await ExpiringMerchant.opened(ID);
   await order("fund", merchant.wallet, 10n * SOL);
   await order("mine", 3);
   await merchant.credit("native", SOL);

@@ -9,7 +9,8 @@ import { tronHex } from "../../src/core/tron-address.ts";
 import { isOpen } from "../../src/core/withdrawal.ts";
 import { Dice } from "../simulation/world/dice.ts";
 import { newTronAddress } from "../support/expiring-chain.ts";
-import { parseTx, Refusal, TronChain } from "../support/tron-chain.ts";
+import { parseTx, Refusal } from "../support/tron-block.ts";
+import { TronChain } from "../support/tron-chain.ts";
 import { type Json, TronNodeDouble } from "../support/tron-double.ts";
 import { ExpiringMerchant, TRX, tron, urls, watched } from "./expiring-line.ts";
 import { DAY_MS, DB, quiet, time } from "./line.ts";
@@ -76,9 +77,7 @@ class Game {
   }
 
   static async start(dice: Dice): Promise<Game> {
-    const { id, keyId, key } = await ExpiringMerchant.signUp();
-    const merchant = new ExpiringMerchant(id, keyId, key);
-    merchant.wallet = (await merchant.hotWallet()).address;
+    const merchant = await ExpiringMerchant.opened();
     chain.pay(merchant.wallet, 1_000n * TRX);
     chain.mine(UNSOLID + 1);
     await merchant.credit("native", 100n * TRX);

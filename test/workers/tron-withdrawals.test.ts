@@ -34,9 +34,7 @@ afterEach(() => {
 
 /** With a thousand TRX in its wallet. */
 async function startMerchant(): Promise<ExpiringMerchant> {
-  const { id, keyId, key } = await ExpiringMerchant.signUp();
-  const merchant = new ExpiringMerchant(id, keyId, key);
-  merchant.wallet = (await merchant.hotWallet()).address;
+  const merchant = await ExpiringMerchant.opened();
   chain.pay(merchant.wallet, 1_000n * TRX);
   chain.mine(UNSOLID + 1);
   await merchant.credit("native", 100n * TRX);

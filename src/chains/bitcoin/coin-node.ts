@@ -18,11 +18,11 @@ import {
   type SendAnswer,
   type UnspentCoin,
 } from "../coin-payout.ts";
-import { ChainFault } from "../port.ts";
 import { RpcClient } from "../rpc/client.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
-import { MalformedAnswer, parseObject } from "../rpc/malformed.ts";
+import { guarded, MalformedAnswer, parseObject } from "../rpc/malformed.ts";
 import type { RpcFailure } from "../rpc/rpc-failure.ts";
+import { replyOf } from "../rpc/send-reply.ts";
 import { parseHash, parseHeight } from "./answers.ts";
 import { parseBtc } from "./btc-amount.ts";
 import { coinCall, readCoinLook, resultOf } from "./coin-look.ts";
@@ -128,14 +128,11 @@ export class BitcoinCoinNode implements CoinNode {
     return `bip122:${parseHash(genesis, "genesis block").slice(0, CHAIN_DIGITS)}`;
   }
 
-  async #guarded<T>(run: () => Promise<T>): Promise<T> {
-    try {
+  #guarded<T>(run: () => Promise<T>): Promise<T> {
+    return guarded(this.#rpc, async () => {
       await this.#chain.passed();
-      return await run();
-    } catch (error) {
-      if (!(error instanceof MalformedAnswer)) throw error;
-      throw new ChainFault(`${this.name}: ${this.#rpc.clean(error.message)}`, true, this.name);
-    }
+      return run();
+    });
   }
 }
 
@@ -162,12 +159,6 @@ function parseEstimate(value: unknown): bigint | null {
 /** A node that keeps no estimates at all (-blocksonly) says so in an error. */
 function isWithoutEstimates({ kind, message }: RpcFailure): boolean {
   return kind === "rpc" && /fee estimation disabled/i.test(message);
-}
-
-/** A JSON-RPC error is the node's own word. Anything else leaves open whether the bytes arrived. */
-function replyOf({ kind, code, message }: RpcFailure): SendReply {
-  if (kind === "rpc") return { kind: "error", code, text: message };
-  return { kind: "no_answer", text: message, status: kind === "status" || kind === "redirect" ? code : null };
 }
 
 function textOf(reply: SendReply): string {

@@ -19,7 +19,7 @@ import {
 import { assertRange } from "../range.ts";
 import { RpcClient } from "../rpc/client.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
-import { MalformedAnswer, parseObject } from "../rpc/malformed.ts";
+import { guarded, MalformedAnswer, parseObject } from "../rpc/malformed.ts";
 import { Span } from "../span.ts";
 import { faultOf, parseHash, parseHeight } from "./answers.ts";
 import { readRawHeader } from "./block.ts";
@@ -57,12 +57,12 @@ export class BitcoinNode implements ChainNode {
     const { addresses: form, leastWork } = network;
     this.#blocks = { rpc: this.#rpc, form, leastWork, span, now, bounds: READING_BOUNDS };
     const pool = network.pool ? new Pool(this.#rpc, network.addresses) : null;
-    this.pool = pool === null ? undefined : (interest) => this.#guarded(() => pool.read(interest));
+    this.pool = pool === null ? undefined : (interest) => guarded(this.#rpc, () => pool.read(interest));
   }
 
   /** No finalized block: depth is all there is. */
   tip(): Promise<ChainTip> {
-    return this.#guarded(async () => {
+    return guarded(this.#rpc, async () => {
       const info = parseObject(await this.#ask("getblockchaininfo", []), "chain's state");
       const height = parseHeight(info.blocks, "head's height");
       // On regtest a node counts as loading until somebody mines the first block of the day.
@@ -81,17 +81,17 @@ export class BitcoinNode implements ChainNode {
 
   headers(from: number, to: number): Promise<readonly BlockRef[]> {
     assertRange(from, to, MAX_BLOCKS_PER_RANGE);
-    return this.#guarded(() => readHeaders(this.#blocks, from, to, new Cut()));
+    return guarded(this.#rpc, () => readHeaders(this.#blocks, from, to, new Cut()));
   }
 
   readBlocks(from: number, to: number, interest: Interest): Promise<Reading> {
     assertRange(from, to, MAX_BLOCKS_PER_READ);
-    return this.#guarded(() => readBlocks(this.#blocks, from, to, interest));
+    return guarded(this.#rpc, () => readBlocks(this.#blocks, from, to, interest));
   }
 
   readRange(from: number, to: number, interest: Interest): Promise<Reading> {
     assertRange(from, to, MAX_BLOCKS_PER_RANGE);
-    return this.#guarded(() => readBlocks(this.#blocks, from, to, interest));
+    return guarded(this.#rpc, () => readBlocks(this.#blocks, from, to, interest));
   }
 
   /** There are none. */
@@ -100,7 +100,7 @@ export class BitcoinNode implements ChainNode {
   }
 
   chain(): Promise<string> {
-    return this.#guarded(async () => {
+    return guarded(this.#rpc, async () => {
       const genesis = parseHash(await this.#ask("getblockhash", [0]), "hash of block 0");
       return `bip122:${genesis.slice(0, CHAIN_CHARS)}`;
     });
@@ -110,14 +110,5 @@ export class BitcoinNode implements ChainNode {
     const answer = await this.#rpc.call(method, params);
     if (!answer.ok) throw faultOf(this.#rpc, method, answer.failure);
     return answer.result;
-  }
-
-  async #guarded<T>(run: () => Promise<T>): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      if (!(error instanceof MalformedAnswer)) throw error;
-      throw new ChainFault(`${this.name}: ${this.#rpc.clean(error.message)}`, true, this.name);
-    }
   }
 }

@@ -7,7 +7,6 @@ import type { TokenFacts } from "../../core/network.ts";
 import { Cut } from "../cut.ts";
 import {
   type BlockRef,
-  ChainFault,
   type ChainNode,
   type ChainTip,
   type Interest,
@@ -18,9 +17,10 @@ import {
 import { assertRange } from "../range.ts";
 import { RpcClient } from "../rpc/client.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
+import { guarded } from "../rpc/malformed.ts";
 import { lacksTraces, type NodeAccess, newAccess } from "./access.ts";
 import { readChain } from "./headers.ts";
-import { MalformedAnswer, parseObject, parseQuantity } from "./parse.ts";
+import { parseObject, parseQuantity } from "./parse.ts";
 import { readBlocks } from "./read-blocks.ts";
 import { readRange } from "./read-range.ts";
 import { parseRef } from "./records.ts";
@@ -44,7 +44,7 @@ export class EvmNode implements ChainNode {
   }
 
   tip(): Promise<ChainTip> {
-    return this.#guarded(async () => {
+    return guarded(this.#access.rpc, async () => {
       const { rpc } = this.#access;
       const { answers } = await rpc.batch([
         { method: "eth_getBlockByNumber", params: ["latest", false] },
@@ -64,7 +64,7 @@ export class EvmNode implements ChainNode {
 
   headers(from: number, to: number): Promise<readonly BlockRef[]> {
     assertRange(from, to, MAX_BLOCKS_PER_RANGE);
-    return this.#guarded(() =>
+    return guarded(this.#access.rpc, () =>
       readChain(this.#access, { from, to, full: false }, new Cut(), ({ ref }) => ({ ref })),
     ).then((headers) => headers.map(({ ref }) => ref));
   }
@@ -72,33 +72,24 @@ export class EvmNode implements ChainNode {
   readBlocks(from: number, to: number, interest: Interest): Promise<Reading> {
     assertRange(from, to, MAX_BLOCKS_PER_READ);
     this.#access.missing.nextReading();
-    return this.#guarded(() => readBlocks(this.#access, from, to, interest));
+    return guarded(this.#access.rpc, () => readBlocks(this.#access, from, to, interest));
   }
 
   readRange(from: number, to: number, interest: Interest): Promise<Reading> {
     assertRange(from, to, MAX_BLOCKS_PER_RANGE);
     this.#access.missing.nextReading();
-    return this.#guarded(() => readRange(this.#access, from, to, interest));
+    return guarded(this.#access.rpc, () => readRange(this.#access, from, to, interest));
   }
 
   token(contract: string): Promise<TokenFacts | null> {
-    return this.#guarded(() => readToken(this.#access.rpc, contract));
+    return guarded(this.#access.rpc, () => readToken(this.#access.rpc, contract));
   }
 
   chain(): Promise<string> {
-    return this.#guarded(async () => {
+    return guarded(this.#access.rpc, async () => {
       const answer = await this.#access.rpc.call("eth_chainId", []);
       if (!answer.ok) throw this.#access.rpc.fault("chain id", answer.failure);
       return `eip155:${parseQuantity(answer.result, "chain id")}`;
     });
-  }
-
-  async #guarded<T>(run: () => Promise<T>): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      if (!(error instanceof MalformedAnswer)) throw error;
-      throw new ChainFault(`${this.name}: ${this.#access.rpc.clean(error.message)}`, true, this.name);
-    }
   }
 }

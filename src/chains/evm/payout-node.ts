@@ -9,14 +9,15 @@ import type { SendReply } from "../../core/send-answer.ts";
 import type { WalletLook, WalletQuestion } from "../../core/wallet-look.ts";
 import { ChainCheck } from "../chain-check.ts";
 import type { Call, GasEstimate, PayoutNode } from "../payout.ts";
-import { ChainFault } from "../port.ts";
 import { RpcClient } from "../rpc/client.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
+import { guarded } from "../rpc/malformed.ts";
 import { isExecutionFailure, type RpcFailure } from "../rpc/rpc-failure.ts";
+import { replyOf } from "../rpc/send-reply.ts";
 import { findConsumer } from "./consumer.ts";
 import { readFeeQuote } from "./fee-quote.ts";
 import { balanceOfCall } from "./intent.ts";
-import { MalformedAnswer, parseAmountHex, parseData, parseQuantity } from "./parse.ts";
+import { parseAmountHex, parseData, parseQuantity } from "./parse.ts";
 import { readWalletLook } from "./wallet-look.ts";
 
 export type PayoutNetwork = Pick<EvmNetwork, "id" | "caip2" | "finality" | "reorgWindow" | "payout">;
@@ -101,21 +102,12 @@ export class EvmPayoutNode implements PayoutNode {
     return `eip155:${parseQuantity(answer.result, "chain id")}`;
   }
 
-  async #guarded<T>(run: () => Promise<T>): Promise<T> {
-    try {
+  #guarded<T>(run: () => Promise<T>): Promise<T> {
+    return guarded(this.#rpc, async () => {
       await this.#chain.passed();
-      return await run();
-    } catch (error) {
-      if (!(error instanceof MalformedAnswer)) throw error;
-      throw new ChainFault(`${this.name}: ${this.#rpc.clean(error.message)}`, true, this.name);
-    }
+      return run();
+    });
   }
-}
-
-/** A JSON-RPC error is the node's own word. Anything else leaves open whether the bytes arrived. */
-function replyOf({ kind, code, message }: RpcFailure): SendReply {
-  if (kind === "rpc") return { kind: "error", code, text: message };
-  return { kind: "no_answer", text: message, status: kind === "status" || kind === "redirect" ? code : null };
 }
 
 /**

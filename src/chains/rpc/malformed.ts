@@ -1,10 +1,25 @@
 /** What a node's answer must be to be read at all, whatever its family. */
 
+import { ChainFault } from "../port.ts";
+
 /** An answer that does not have the form it must have. Becomes a `ChainFault` where the node is known. */
 export class MalformedAnswer extends Error {
   override readonly name = "MalformedAnswer";
   constructor(what: string, expected: string, got: unknown) {
     super(`${what}: expected ${expected}, got ${show(got)}`);
+  }
+}
+
+/** What does not have the form it must have becomes a fault of this provider. @throws ChainFault */
+export async function guarded<T>(
+  provider: { readonly name: string; clean(text: string): string },
+  run: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof MalformedAnswer)) throw error;
+    throw new ChainFault(`${provider.name}: ${provider.clean(error.message)}`, true, provider.name);
   }
 }
 

@@ -59,13 +59,3 @@ export function parseHash(value: unknown, what: string): string {
   if (typeof value === "string" && /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value)) return value;
   throw new MalformedAnswer(what, "32 bytes in base58", value);
 }
-
-/** What does not have the form it must have leaves as a fault. @throws ChainFault */
-export async function guarded<T>(rpc: RpcClient, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (!(error instanceof MalformedAnswer)) throw error;
-    throw new ChainFault(`${rpc.name}: ${rpc.clean(error.message)}`, true, rpc.name);
-  }
-}

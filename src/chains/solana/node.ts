@@ -19,8 +19,9 @@ import {
 import { assertRange } from "../range.ts";
 import { RpcClient } from "../rpc/client.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
+import { guarded } from "../rpc/malformed.ts";
 import { Span } from "../span.ts";
-import { ask, guarded, parseHash } from "./answers.ts";
+import { ask, parseHash } from "./answers.ts";
 import { readToken } from "./mint.ts";
 import { type BlockAccess, READING_BOUNDS, readBlocks, readHeaders } from "./read-blocks.ts";
 import { Slots } from "./slots.ts";

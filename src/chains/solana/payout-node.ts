@@ -22,9 +22,10 @@ import type {
 import type { ChainNodesSettings } from "../nodes.ts";
 import { RpcClient } from "../rpc/client.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
+import { guarded } from "../rpc/malformed.ts";
 import { chunked } from "../rpc/parallel.ts";
-import type { RpcFailure } from "../rpc/rpc-failure.ts";
-import { FINALIZED, guarded } from "./answers.ts";
+import { replyOf } from "../rpc/send-reply.ts";
+import { FINALIZED } from "./answers.ts";
 import { LATEST_LANDING_BLOCKS, lookForAttempts } from "./look.ts";
 import { readAccounts, readMint, readTokenAccount } from "./mint.ts";
 import { shownChain } from "./node.ts";
@@ -56,23 +57,23 @@ export class SolanaPayoutNode implements ExpiringNode {
   }
 
   look(question: ExpiringQuestion): Promise<ExpiringLook> {
-    return this.#asked(() => lookForAttempts(this.#rpc, this.#slots, question));
+    return this.#guarded(() => lookForAttempts(this.#rpc, this.#slots, question));
   }
 
   prepare(intent: ExpiringIntent): Promise<Prepared> {
-    return this.#asked(() => prepare(this.#rpc, intent));
+    return this.#guarded(() => prepare(this.#rpc, intent));
   }
 
   cost(intent: ExpiringIntent): Promise<ExpiringCost> {
-    return this.#asked(() => estimateCost(this.#rpc, intent));
+    return this.#guarded(() => estimateCost(this.#rpc, intent));
   }
 
   destinationProblem(intent: ExpiringIntent): Promise<string | null> {
-    return this.#asked(() => destinationRefusal(this.#rpc, intent));
+    return this.#guarded(() => destinationRefusal(this.#rpc, intent));
   }
 
   simulate(raw: string): ReturnType<ExpiringNode["simulate"]> {
-    return this.#asked(async () => {
+    return this.#guarded(async () => {
       const simulated = await simulateOn(this.#rpc, toBase64(hexToBytes(raw)), { sigVerify: true });
       return simulated?.ok ? { ok: true } : simulated;
     });
@@ -87,7 +88,7 @@ export class SolanaPayoutNode implements ExpiringNode {
 
   /** Of tokens, what lies in the owner's associated account: nothing else is paid from. */
   balances(owner: string, contracts: readonly string[]): Promise<readonly (bigint | null)[]> {
-    return this.#asked(async () => {
+    return this.#guarded(async () => {
       const { accounts } = await readAccounts(this.#rpc, [owner], FINALIZED);
       const balances: (bigint | null)[] = [accounts[0]?.units ?? 0n];
       for (const some of chunked(contracts, CONTRACTS_PER_CALL)) balances.push(...(await this.#tokens(owner, some)));
@@ -123,10 +124,10 @@ export class SolanaPayoutNode implements ExpiringNode {
     }
   }
 
-  async #asked<T>(run: () => Promise<T>): Promise<T> {
+  #guarded<T>(run: () => Promise<T>): Promise<T> {
     return guarded(this.#rpc, async () => {
       await this.#chain.passed();
-      return await run();
+      return run();
     });
   }
 }
@@ -141,10 +142,4 @@ export function createSolanaChain({ settings, urls, fetch, timeoutMs }: ChainNod
     landsUntil: (finalHeight) => finalHeight + LATEST_LANDING_BLOCKS,
     read: readPayment,
   };
-}
-
-/** A JSON-RPC error is the node's own word. Anything else leaves open whether the bytes arrived. */
-function replyOf({ kind, code, message }: RpcFailure): SendReply {
-  if (kind === "rpc") return { kind: "error", code, text: message };
-  return { kind: "no_answer", text: message, status: kind === "status" || kind === "redirect" ? code : null };
 }

@@ -8,7 +8,6 @@
 
 import { ChainFault } from "../port.ts";
 import { HttpExchange, type ProviderSettings } from "../rpc/http-exchange.ts";
-import { MalformedAnswer } from "../rpc/malformed.ts";
 import type { RpcFailure } from "../rpc/rpc-failure.ts";
 
 /** TronGrid's, and those of vendors that serve many chains. */
@@ -61,16 +60,6 @@ export class TronApi {
   /** Text that came from the provider, made fit for a message. */
   clean(text: string): string {
     return this.#http.clean(text);
-  }
-
-  /** Turns what does not have the form it must have into a fault of this provider. */
-  async guarded<T>(run: () => Promise<T>): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      if (!(error instanceof MalformedAnswer)) throw error;
-      throw new ChainFault(`${this.name}: ${this.clean(error.message)}`, true, this.name);
-    }
   }
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../port.ts";
 import { assertRange } from "../range.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
-import { MalformedAnswer } from "../rpc/malformed.ts";
+import { guarded, MalformedAnswer } from "../rpc/malformed.ts";
 import { ContradictedAnswer } from "./answers.ts";
 import { TronApi } from "./api.ts";
 import { present, readHeader, type TronHeader } from "./block.ts";
@@ -56,7 +56,7 @@ export class TronNode implements ChainNode {
 
   /** The newest solid block: both head and final. */
   tip(): Promise<ChainTip> {
-    return this.#api.guarded(async () => {
+    return guarded(this.#api, async () => {
       const { ref } = await readSolidHeader(this.#api, null);
       return { head: ref, finalized: { height: ref.height, hash: ref.hash } };
     });
@@ -64,25 +64,25 @@ export class TronNode implements ChainNode {
 
   headers(from: number, to: number): Promise<readonly BlockRef[]> {
     assertRange(from, to, MAX_BLOCKS_PER_RANGE);
-    return this.#api.guarded(() => readHeaders(this.#api, from, to, new Cut()));
+    return guarded(this.#api, () => readHeaders(this.#api, from, to, new Cut()));
   }
 
   readBlocks(from: number, to: number, interest: Interest): Promise<Reading> {
     assertRange(from, to, MAX_BLOCKS_PER_READ);
-    return this.#api.guarded(() => readBlocks(this.#access, from, to, interest));
+    return guarded(this.#api, () => readBlocks(this.#access, from, to, interest));
   }
 
   readRange(from: number, to: number, interest: Interest): Promise<Reading> {
     assertRange(from, to, MAX_BLOCKS_PER_RANGE);
-    return this.#api.guarded(() => readBlocks(this.#access, from, to, interest));
+    return guarded(this.#api, () => readBlocks(this.#access, from, to, interest));
   }
 
   token(contract: string): Promise<TokenFacts | null> {
-    return this.#api.guarded(() => readToken(this.#api, contract));
+    return guarded(this.#api, () => readToken(this.#api, contract));
   }
 
   chain(): Promise<string> {
-    return this.#api.guarded(() => chainOf(this.#api));
+    return guarded(this.#api, () => chainOf(this.#api));
   }
 }
 

@@ -16,6 +16,7 @@ import type {
   Prepared,
 } from "../expiring-payout.ts";
 import type { ProviderSettings } from "../rpc/http-exchange.ts";
+import { guarded } from "../rpc/malformed.ts";
 import { inParallel } from "../rpc/parallel.ts";
 import { addressOf } from "./answers.ts";
 import { TronApi } from "./api.ts";
@@ -119,9 +120,11 @@ export class TronPayoutNode implements ExpiringNode {
     });
   }
 
-  async #guarded<T>(run: () => Promise<T>): Promise<T> {
-    await this.#chain.passed();
-    return this.#api.guarded(run);
+  #guarded<T>(run: () => Promise<T>): Promise<T> {
+    return guarded(this.#api, async () => {
+      await this.#chain.passed();
+      return run();
+    });
   }
 }
 

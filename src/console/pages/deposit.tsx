@@ -71,6 +71,14 @@ function WhatItIs({ deposit: row }: { readonly deposit: Deposit }) {
                 {row.transfer_index}
               </span>,
             ],
+            row.memo === null
+              ? null
+              : [
+                  "Memo",
+                  <span key="memo" className="break">
+                    {row.memo}
+                  </span>,
+                ],
             ["Block", row.block_height === null ? "none yet" : String(row.block_height)],
             ["Seen", <ExactTime key="seen" at={row.created_at} />],
             explorer === null

@@ -76,13 +76,13 @@ export function DepositsPage() {
   );
 }
 
-/** How deep its block is, of the depth that is asked for; beyond that there is nothing to wait for. */
+/** How deep its block is, of the depth that is asked for. */
 export function Confirmations({ of: deposit }: { readonly of: Deposit }) {
   const { confirmations, confirmations_required: required, status } = deposit;
   if (status === "dropped" || status === "reverted") return <span className="quiet">not in the chain</span>;
   if (required === null) {
     return <span>{status === "pending" ? `${confirmations}, waits for finality` : `${confirmations}, final`}</span>;
   }
-  if (confirmations > required) return <span>{confirmations} blocks deep</span>;
-  return <Progress value={confirmations} of={required} label={`${confirmations} of ${required}`} />;
+  const label = confirmations > required ? `${confirmations}, ${required} needed` : `${confirmations} of ${required}`;
+  return <Progress value={confirmations} of={required} label={label} />;
 }

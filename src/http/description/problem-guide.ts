@@ -44,7 +44,7 @@ export const PROBLEM_GUIDE: Readonly<Record<RefusalCode, Advice>> = {
   forbidden: {
     when:
       "The key lacks the scope, or it asked for the withdrawal that it would approve; or a page of another origin used " +
-      "a session.",
+      "a session, or one of a plain http site signed up.",
     remedy:
       "Use a key with the scope that detail names; for an approval, another key. Call from your servers with a key.",
     detail: "This call needs the scope withdrawals:write; the key has read.",

@@ -30,10 +30,10 @@ const signUp = createRoute({
     "Makes a tenant and its first API key, with the scope admin. The secret is shown in this answer and never " +
     "again. Rate limited per client address. Repeated with the same Idempotency-Key it is the same tenant and " +
     "the same key; the secret is in the answer only until the first one that showed it has opened the door.",
-  ...mayRefuse("rate_limited", "idempotency_key_reused"),
+  ...mayRefuse("forbidden", "rate_limited", "idempotency_key_reused"),
   ...openPost,
   request: { query: NoQuery, body: body(SignUpBody) },
-  responses: { 201: json(SignedUp, "The tenant and its key"), ...problems(400, 413, 415, 422, 429, 500, 503) },
+  responses: { 201: json(SignedUp, "The tenant and its key"), ...problems(400, 403, 413, 415, 422, 429, 500, 503) },
 });
 
 const getTenant = createRoute({

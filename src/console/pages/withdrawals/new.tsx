@@ -5,7 +5,7 @@
  */
 
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { SluiceError } from "../../../sdk/errors.ts";
 import type { NewWithdrawal, Withdrawal } from "../../../sdk/types.ts";
@@ -17,19 +17,14 @@ import { Facts } from "../../design/layout.tsx";
 import { Amount } from "../../design/text.tsx";
 import { useToast } from "../../design/toasts.tsx";
 import { useMay } from "../../session.ts";
+import { type Order, useOrder } from "./order.ts";
 import { OrderForm } from "./order-form.tsx";
 
 const CREATE = ["withdrawals", "create"];
 
-interface Order {
-  readonly key: string;
-  /** What was sent and not answered; null: nothing is open. */
-  readonly lost: NewWithdrawal | null;
-}
-
 export function NewWithdrawalButton() {
   const may = useMay("withdrawals:write");
-  const [order, setOrder] = useState<Order | null>(null);
+  const [order, setOrder] = useOrder();
   const [open, setOpen] = useState(false);
   const isUnderWay = useIsMutating({ mutationKey: CREATE }) > 0;
   if (!may) return <span className="small quiet">This session's key may not pay out.</span>;
@@ -37,26 +32,26 @@ export function NewWithdrawalButton() {
     // What is on its way keeps its form: another one would have another key.
     if (isUnderWay) return;
     setOpen(false);
-    if (order?.lost === null) setOrder(null);
+    if (order?.sent === null) setOrder(null);
   };
-  const isLost = order !== null && order.lost !== null;
+  const isOpen = order !== null && order.sent !== null;
   return (
     <>
       <Button
         look="main"
         onClick={() => {
-          setOrder((now) => now ?? { key: crypto.randomUUID(), lost: null });
+          setOrder(order ?? { key: crypto.randomUUID(), sent: null });
           setOpen(true);
         }}
       >
-        {isLost ? "Go on with the unanswered withdrawal" : "New withdrawal"}
+        {isOpen ? "Go on with the unanswered withdrawal" : "New withdrawal"}
       </Button>
-      <Dialog title="New withdrawal" open={open} onClose={close} dismissible={!isUnderWay}>
+      <Dialog title="New withdrawal" open={open && order !== null} onClose={close} dismissible={!isUnderWay}>
         {order === null ? null : (
           <OrderDialog
             key={order.key}
             order={order}
-            onLost={(lost) => setOrder({ ...order, lost })}
+            onSent={(sent) => setOrder({ ...order, sent })}
             onClose={close}
             onDone={() => {
               setOpen(false);
@@ -70,13 +65,14 @@ export function NewWithdrawalButton() {
 }
 
 function OrderDialog({
-  order: { key, lost },
-  onLost,
+  order: { key, sent },
+  onSent,
   onClose,
   onDone,
 }: {
   readonly order: Order;
-  readonly onLost: (body: NewWithdrawal | null) => void;
+  /** null: what was sent is refused for certain. */
+  readonly onSent: (body: NewWithdrawal | null) => void;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }) {
@@ -87,9 +83,20 @@ function OrderDialog({
     void queries.invalidateQueries({ queryKey: ["withdrawals"] });
     void queries.invalidateQueries({ queryKey: ["balances"] });
     onDone();
-    void navigate(`/withdrawals/${withdrawal.id}`);
+    // Whoever has gone to another page meanwhile is left there.
+    if (isShown.current) void navigate(`/withdrawals/${withdrawal.id}`);
   };
+  const isShown = useRef(false);
+  useEffect(() => {
+    isShown.current = true;
+    return () => {
+      isShown.current = false;
+    };
+  }, []);
   const underWay = useRef(false);
+  const [isFirst, setFirst] = useState(true);
+  // From this form, or from one that was left.
+  const isUnderWay = useIsMutating({ mutationKey: CREATE }) > 0;
   const create = useMutation({
     mutationKey: CREATE,
     mutationFn: async (body: NewWithdrawal) => await sluice.withdrawals.create(body, { idempotencyKey: key }),
@@ -97,7 +104,9 @@ function OrderDialog({
       toast("The withdrawal is written down.");
       found(withdrawal);
     },
-    onError: (error, body) => onLost(error instanceof SluiceError && error.outcomeUnknown ? body : null),
+    onError: (error) => {
+      if (!(error instanceof SluiceError && error.outcomeUnknown)) onSent(null);
+    },
     onSettled: () => {
       underWay.current = false;
     },
@@ -105,9 +114,12 @@ function OrderDialog({
   const send = (body: NewWithdrawal) => {
     if (underWay.current) return;
     underWay.current = true;
+    setFirst(sent === null);
     create.mutate(body);
+    // In the same turn: whatever happens to this page from here on, it may be accepted.
+    onSent(body);
   };
-  if (lost === null) {
+  if (sent === null || (isFirst && create.isPending)) {
     return (
       <OrderForm
         // A refusal of what was sent again leaves the fields as they were.
@@ -123,10 +135,10 @@ function OrderDialog({
   return (
     <Unanswered
       orderKey={key}
-      body={lost}
-      busy={create.isPending}
+      body={sent}
+      busy={isUnderWay}
       error={create.error}
-      onSend={() => send(lost)}
+      onSend={() => send(sent)}
       onFound={found}
       onClose={onClose}
     />

@@ -2,7 +2,7 @@
 
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { NewWithdrawal, WithdrawalEstimate } from "../../../sdk/types.ts";
+import type { FeeKind, NewWithdrawal, WithdrawalEstimate } from "../../../sdk/types.ts";
 import { sluice } from "../../client.ts";
 import { Empty, ErrorNotice, Loading, Notice } from "../../design/answers.tsx";
 import { Button } from "../../design/button.tsx";
@@ -11,6 +11,7 @@ import { Facts } from "../../design/layout.tsx";
 import { Amount, Badge } from "../../design/text.tsx";
 import { useNetworks } from "../../networks.ts";
 import css from "./order.module.css";
+import { saidOf } from "./order.ts";
 import { foretold, placed } from "./refused.ts";
 
 const FIELDS = ["network", "asset", "destination", "amount", "account", "external_id"];
@@ -90,7 +91,7 @@ export function OrderForm({
   };
   const body = bodyOf(values);
   // What was refused since says more than the estimate before it.
-  const said = error === null ? (estimate.data ?? null) : null;
+  const said = error === null ? saidOf(body, estimate.variables, estimate.data) : null;
   const shown = placed(error ?? estimate.error) ?? foretold(said?.refusal ?? null);
   const isWhole = body.destination !== "" && body.amount !== "" && body.account !== "" && body.asset !== "";
   return (
@@ -200,6 +201,9 @@ function WhatItTakes({ of: said }: { readonly of: WithdrawalEstimate }) {
         of={[
           ["Arrives", <Amount key="amount" amount={said.amount} asset={said.asset} />],
           ["Fee now", <span key="fee">{fee(said.fee)}</span>],
+          ...said.fee_parts.map(
+            ({ kind, quantity, fee: part }) => [partName(kind, quantity), <span key={kind}>{fee(part)}</span>] as const,
+          ),
           ["Fee at most", <span key="most">{fee(said.max_fee)}</span>],
           ["Approval", said.needs_approval ? "needed: another key must approve it" : "not needed"],
         ]}
@@ -225,4 +229,17 @@ function useAvailable({ network, asset, account }: Values): string | null {
   const own = balances.data.find((balance) => balance.account === account.trim());
   if (own === undefined) return balances.data.length < MOST_BALANCES ? "0" : null;
   return own.available;
+}
+
+const PARTS: Record<FeeKind, string> = {
+  bandwidth: "of it bandwidth",
+  energy: "of it energy",
+  account: "of it the receiver's new account",
+  signature: "of it the signature",
+  priority: "of it priority",
+  token_account: "of it the receiver's token account",
+};
+
+function partName(kind: FeeKind, quantity: number | null): string {
+  return quantity === null ? PARTS[kind] : `${PARTS[kind]} (${quantity})`;
 }

@@ -15,6 +15,7 @@ import type { SignerChoice } from "../../api.ts";
 import type { TenantContext } from "../context.ts";
 import type { Findings } from "./findings.ts";
 import type { WithdrawalIntent } from "./intent.ts";
+import { type HotWallet, logProvider } from "./wallet.ts";
 
 /** What is written down about payments. Reads rows alone. */
 export interface PaymentRecords {
@@ -113,4 +114,21 @@ export interface PayoutLine {
    * one turn, and holds their answers against the rows as they are then.
    */
   compare(c: TenantContext, tenantId: string, scope: ComparedScope, findings: Findings): Promise<() => void>;
+}
+
+/** A line's rounds. @param payerOf the wallet as its line drives it; null when the network is switched off */
+export function roundBy<Payer extends HotWallet>(
+  payerOf: (c: TenantContext, tenantId: string, network: string, sender: string) => Payer | null,
+  drive: (payer: Payer) => Promise<number>,
+  nextLook: (payer: Payer) => number | null,
+): PayoutLine["round"] {
+  return (c, tenantId, network, sender) => {
+    const payer = payerOf(c, tenantId, network, sender);
+    if (payer === null) return null;
+    return {
+      drive: () => drive(payer),
+      nextLook: () => nextLook(payer),
+      log: (error) => logProvider(payer, "drive", undefined, error),
+    };
+  };
 }

@@ -20,8 +20,7 @@ import {
 } from "../../../../store/tenant/spend-store.ts";
 import type { WithdrawalRow } from "../../../../store/tenant/withdrawal-store.ts";
 import type { TenantContext } from "../../context.ts";
-import type { PayoutLine } from "../payout-line.ts";
-import { logProvider } from "../wallet.ts";
+import { type PayoutLine, roundBy } from "../payout-line.ts";
 import { watchTopUp } from "./addresses.ts";
 import { compareSpends } from "./compare.ts";
 import { costOf } from "./cost.ts";
@@ -38,15 +37,7 @@ export const coinLine: PayoutLine = {
   isOfWallet: (c, tenantId, network, address) =>
     coinSigner(c, tenantId, network).address === address || walletAddressRow(c.db, network, address) !== undefined,
 
-  round(c, tenantId, network, sender) {
-    const payer = payerOf(c, tenantId, network, sender);
-    if (payer === null) return null;
-    return {
-      drive: () => driveWallet(payer),
-      nextLook: () => nextLook(payer),
-      log: (error) => logProvider(payer, "drive", undefined, error),
-    };
-  },
+  round: roundBy(payerOf, driveWallet, nextLook),
 
   problemOf(c, { network, destination, amountUnits }) {
     const least = dustThreshold(scriptOfAddress(coinNetwork(c, network).addresses, destination));

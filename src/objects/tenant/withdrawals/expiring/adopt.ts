@@ -9,12 +9,11 @@ import {
   changeExpiringPayment,
   expiringAttemptsOf,
   expiringPaymentOf,
-  insertExpiringAttempt,
-  insertExpiringPayment,
 } from "../../../../store/tenant/expiring-store.ts";
 import { changeWallet, count, insertWallet } from "../../../../store/tenant/wallet-store.ts";
 import { changeWithdrawal, withdrawalById } from "../../../../store/tenant/withdrawal-store.ts";
 import type { WithdrawalCommit } from "../commit.ts";
+import { beginAttempt, beginPayment } from "./begin.ts";
 import { capOf, type ExpiringPayer } from "./payer.ts";
 
 /** In the caller's commit. @returns whether there was anything that was not signed here */
@@ -38,11 +37,15 @@ export function adopt(
   const row = withdrawalById(c.db, id);
   if (row === undefined) throw new Error(`D1 has transactions of ${id}, which is not here`);
   count(c.db, "attempt_conflicts");
-  begin(payer, id, first.sender);
+  // It may be another wallet's than the one in use: that one is looked after from now on.
+  if (expiringPaymentOf(c.db, id) === undefined) {
+    changeWallet(c.db, insertWallet(c.db, network.id, first.sender), { dueAt: c.now() });
+    beginPayment({ c, network, sender: first.sender }, id);
+  }
   for (const { txId, number, expiresAt, signedAbove } of found) {
     if (txId === null) changeExpiringPayment(c.db, id, { givenUp: 1 });
     if (txId === null || expiresAt === null || signedAbove === null) continue;
-    insertExpiringAttempt(c.db, {
+    beginAttempt(payer, {
       withdrawalId: id,
       txId,
       number,
@@ -53,17 +56,6 @@ export function adopt(
       // What the copy agreed to is not known: never more than the cap.
       feeMost: capOf(network).toString(),
       claimed: 1,
-      status: "live",
-      landedHeight: null,
-      landedHash: null,
-      feeUnits: null,
-      deadPoint: null,
-      refusal: null,
-      signedAt: c.now(),
-      firstSentAt: null,
-      lastSentAt: null,
-      sends: 0,
-      outcome: null,
     });
   }
   const last = found.findLast(({ txId }) => txId !== null);
@@ -79,21 +71,4 @@ export function adopt(
     changeWithdrawal(c.db, id, changes);
   }
   return true;
-}
-
-/** It may be another wallet's than the one in use: that one is looked after from now on. */
-function begin({ c, network }: ExpiringPayer, withdrawalId: string, sender: string): void {
-  if (expiringPaymentOf(c.db, withdrawalId) !== undefined) return;
-  const now = c.now();
-  changeWallet(c.db, insertWallet(c.db, network.id, sender), { dueAt: now });
-  insertExpiringPayment(c.db, {
-    withdrawalId,
-    network: network.id,
-    sender,
-    status: "open",
-    givenUp: 0,
-    hurried: 0,
-    createdAt: now,
-    deadlineAt: now + network.payout.deadlineS * 1_000,
-  });
 }

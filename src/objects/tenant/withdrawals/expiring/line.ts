@@ -14,8 +14,7 @@ import {
 } from "../../../../store/tenant/expiring-store.ts";
 import type { WithdrawalRow } from "../../../../store/tenant/withdrawal-store.ts";
 import type { TenantContext } from "../../context.ts";
-import type { PayoutLine } from "../payout-line.ts";
-import { logProvider } from "../wallet.ts";
+import { type PayoutLine, roundBy } from "../payout-line.ts";
 import { comparePayments } from "./compare.ts";
 import { costOf, destinationProblem } from "./cost.ts";
 import { payerOf } from "./payer.ts";
@@ -30,15 +29,7 @@ export const expiringLine: PayoutLine = {
   walletAddress: (c, tenantId, network) => expiringSigner(c, tenantId, network).address,
   isOfWallet: (c, tenantId, network, address) => expiringSigner(c, tenantId, network).address === address,
 
-  round(c, tenantId, network, sender) {
-    const payer = payerOf(c, tenantId, network, sender);
-    if (payer === null) return null;
-    return {
-      drive: () => driveWallet(payer),
-      nextLook: () => nextLook(payer),
-      log: (error) => logProvider(payer, "drive", undefined, error),
-    };
-  },
+  round: roundBy(payerOf, driveWallet, nextLook),
 
   problemOf: () => null,
 

@@ -11,8 +11,6 @@ import {
   type ExpiringPaymentRow,
   expiringAttemptsOf,
   expiringPaymentOf,
-  insertExpiringAttempt,
-  insertExpiringPayment,
   withdrawalsOfExpiringTx,
 } from "../../../../store/tenant/expiring-store.ts";
 import {
@@ -25,6 +23,7 @@ import {
 import { WithdrawalCommit } from "../commit.ts";
 import { mayStillBePaid } from "../judge.ts";
 import { setWaitingOf, walletOf } from "../wallet.ts";
+import { beginAttempt, beginPayment } from "./begin.ts";
 import { refuseUnsigned } from "./close.ts";
 import { make } from "./make.ts";
 import { type ExpiringPayer, type Looked, liveOf, openOf, withdrawalOf } from "./payer.ts";
@@ -162,7 +161,7 @@ function store(
   const expiresAt = Math.max(unsigned.expiresAt, payer.chain.landsUntil?.(look.newestPoint) ?? 0);
   if (payment === undefined) beginPayment(payer, id);
   else changeExpiringPayment(c.db, id, { hurried: 0 });
-  insertExpiringAttempt(c.db, {
+  beginAttempt(payer, {
     withdrawalId: id,
     txId: signed.txId,
     number,
@@ -172,17 +171,6 @@ function store(
     signedAbove: look.finalHeight,
     feeMost: unsigned.feeMostUnits.toString(),
     claimed: 0,
-    status: "live",
-    landedHeight: null,
-    landedHash: null,
-    feeUnits: null,
-    deadPoint: null,
-    refusal: null,
-    signedAt: c.now(),
-    firstSentAt: null,
-    lastSentAt: null,
-    sends: 0,
-    outcome: null,
   });
   const commit = new WithdrawalCommit(c, tenantId);
   const waitingFor = row.state === "manual_review" ? row.waitingFor : null;
@@ -202,19 +190,4 @@ function isFresh({ c }: ExpiringPayer, { askedAt }: Looked): boolean {
 
 function isFirstWanted(row: WithdrawalRow): boolean {
   return row.state === "funds_reserved" && row.nonce === null;
-}
-
-/** In the caller's commit. */
-export function beginPayment({ c, network, sender }: ExpiringPayer, withdrawalId: string): void {
-  const now = c.now();
-  insertExpiringPayment(c.db, {
-    withdrawalId,
-    network: network.id,
-    sender,
-    status: "open",
-    givenUp: 0,
-    hurried: 0,
-    createdAt: now,
-    deadlineAt: now + network.payout.deadlineS * 1_000,
-  });
 }

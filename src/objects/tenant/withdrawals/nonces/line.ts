@@ -11,8 +11,7 @@ import {
 } from "../../../../store/tenant/slot-store.ts";
 import type { WithdrawalRow } from "../../../../store/tenant/withdrawal-store.ts";
 import type { TenantContext } from "../../context.ts";
-import type { PayoutLine } from "../payout-line.ts";
-import { logProvider } from "../wallet.ts";
+import { type PayoutLine, roundBy } from "../payout-line.ts";
 import { compareNoncePayments } from "./compare.ts";
 import { costOf } from "./cost.ts";
 import { payerOf } from "./payer.ts";
@@ -28,15 +27,7 @@ export const nonceLine: PayoutLine = {
   walletAddress,
   isOfWallet: (c, tenantId, network, address) => walletAddress(c, tenantId, network) === address,
 
-  round(c, tenantId, network, sender) {
-    const payer = payerOf(c, tenantId, network, sender);
-    if (payer === null) return null;
-    return {
-      drive: () => driveWallet(payer),
-      nextLook: () => nextLook(payer),
-      log: (error) => logProvider(payer, "drive", undefined, error),
-    };
-  },
+  round: roundBy(payerOf, driveWallet, nextLook),
 
   problemOf: () => null,
 
