@@ -3,5 +3,6 @@
  */
 
 import { Sluice } from "../sdk/client.ts";
+import { watchedFetch } from "./reach.ts";
 
-export const sluice = new Sluice({ apiKey: null, baseUrl: location.origin });
+export const sluice = new Sluice({ apiKey: null, baseUrl: location.origin, fetch: watchedFetch });

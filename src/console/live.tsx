@@ -4,11 +4,12 @@
  */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { AuthenticationError } from "../sdk/errors.ts";
 import type { SluiceEvent } from "../sdk/types.ts";
 import { sluice } from "./client.ts";
 import { becomeSession, type Noun } from "./queries.ts";
+import { isServiceReached, onReach } from "./reach.ts";
 
 /** What an event of each kind changes. */
 const CHANGES: Record<string, readonly Noun[]> = {
@@ -23,11 +24,12 @@ const CHANGES: Record<string, readonly Noun[]> = {
 const KEPT = 100;
 /** Events come in bursts. What is shown is asked for again once for all that come within this time. */
 const REFRESH_AFTER_MS = 250;
+const LOOK_EVERY_MS = 2_000;
 /** Deliveries follow an event a moment later. */
 const DELIVERIES_AFTER_MS = 1_500;
 
 export interface Live {
-  /** `live`: the feed is being read. `waiting`: it is not, and is asked again. */
+  /** `live`: the service answers and its feed is being read. `waiting`: it does not, and is asked again. */
   readonly status: "live" | "waiting";
   /** Newest first. */
   readonly latest: readonly SluiceEvent[];
@@ -38,8 +40,18 @@ const LiveContext = createContext<Live>({ status: "waiting", latest: [] });
 export function LiveProvider({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient();
   const [live, setLive] = useState<Live>({ status: "waiting", latest: [] });
+  const isReached = useSyncExternalStore(onReach, isServiceReached);
 
   useEffect(() => {
+    if (!isReached) {
+      const ends = new AbortController();
+      void lookFor(ends.signal);
+      return () => {
+        ends.abort();
+        // What failed, or was missed while the service was away. Not when the page ends with nobody signed in.
+        if (isServiceReached()) void queries.invalidateQueries();
+      };
+    }
     const ends = new AbortController();
     const changed = new Set<Noun>();
     let isDue = false;
@@ -79,9 +91,18 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     function invalidate(nouns: Iterable<Noun>): void {
       for (const noun of nouns) void queries.invalidateQueries({ queryKey: [noun] });
     }
-  }, [queries]);
+  }, [queries, isReached]);
 
-  return <LiveContext value={live}>{children}</LiveContext>;
+  const shown = useMemo<Live>(() => (isReached ? live : { ...live, status: "waiting" }), [live, isReached]);
+  return <LiveContext value={shown}>{children}</LiveContext>;
+}
+
+/** The feed's own pauses grow with an outage, to more than whoever looks at the page would wait. */
+async function lookFor(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(LOOK_EVERY_MS, signal);
+    await sluice.session.get({ signal }).catch(() => {});
+  }
 }
 
 export function useLive(): Live {

@@ -3,7 +3,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { NavLink } from "react-router";
+import { NavLink, useNavigate } from "react-router";
 import { sluice } from "./client.ts";
 import { Button } from "./design/button.tsx";
 import { useLive } from "./live.tsx";
@@ -62,7 +62,15 @@ export function Shell({ onSignedOut, children }: { readonly onSignedOut: () => v
 function Side({ onSignedOut, onChosen }: { readonly onSignedOut: () => void; readonly onChosen?: () => void }) {
   const { tenant, api_key } = useSession();
   const sandbox = useSandbox();
-  const leave = useMutation({ mutationFn: async () => await sluice.session.end(), onSuccess: onSignedOut });
+  const navigate = useNavigate();
+  const leave = useMutation({
+    mutationFn: async () => await sluice.session.end(),
+    onSuccess: () => {
+      // Whoever signs in next may be another tenant, to whom this page says nothing.
+      void navigate("/");
+      onSignedOut();
+    },
+  });
   const pages = sandbox.data ? [...PAGES, ["/sandbox", "Sandbox"] as const] : PAGES;
   return (
     <aside className="side" aria-label="Navigation and session">

@@ -6,6 +6,13 @@ import type { BarRow, BarsProps } from "./chart.tsx";
 const HEIGHT = 220;
 const TICK = { fill: "var(--text-2)", fontSize: 12 };
 
+/** Of the widest of the axis' labels: the library's own measuring cuts them off. */
+function widthOf(rows: BarsProps["rows"], format: BarsProps["format"]): number {
+  const highest = Math.max(0, ...rows.flatMap(({ values }) => Object.values(values)));
+  const longest = Math.max(...[highest, highest * 1.25, highest / 3].map((value) => format(Math.round(value)).length));
+  return 14 + 7 * longest;
+}
+
 /** It is a picture: what it shows is told in words and as a table by whoever shows it. */
 export default function Bars({ rows, series, stacked = false, format }: BarsProps) {
   const last = series.length - 1;
@@ -20,7 +27,7 @@ export default function Bars({ rows, series, stacked = false, format }: BarsProp
         <CartesianGrid vertical={false} stroke="var(--line)" />
         <XAxis dataKey="name" tick={TICK} tickLine={false} stroke="var(--line-strong)" minTickGap={12} />
         <YAxis
-          width="auto"
+          width={widthOf(rows, format)}
           allowDecimals={false}
           tick={TICK}
           tickLine={false}

@@ -113,7 +113,7 @@ export function Short({
   const short = text.length <= keep * 2 + 3 ? text : `${text.slice(0, keep + 2)}…${text.slice(-keep)}`;
   return (
     <span className="row" style={{ gap: 4, flexWrap: "nowrap" }}>
-      <span className="mono" title={text}>
+      <span className={keep > 8 ? "mono break" : "mono short"} title={text}>
         {short}
       </span>
       <Copy text={text} label={label} />

@@ -131,7 +131,7 @@ function columnsOf(onShow: (id: string) => void): readonly Column<Address>[] {
       name: "Made",
       cell: (row) =>
         row.derivation_path === null ? (
-          "by hand"
+          <span style={{ whiteSpace: "nowrap" }}>by hand</span>
         ) : (
           <span>
             derived, <span className="mono">{row.derivation_path}</span>

@@ -71,6 +71,14 @@ function WhatItIs({ deposit: row }: { readonly deposit: Deposit }) {
                 {row.transfer_index}
               </span>,
             ],
+            row.memo === null
+              ? null
+              : [
+                  "Memo",
+                  <span key="memo" className="break">
+                    {row.memo}
+                  </span>,
+                ],
             ["Block", row.block_height === null ? "none yet" : String(row.block_height)],
             ["Seen", <ExactTime key="seen" at={row.created_at} />],
             explorer === null
@@ -98,11 +106,17 @@ const TITLES: Record<string, string> = {
 
 function stepOf(event: SluiceEvent): TimelineStep {
   const { block_height: height } = event.data as Deposit;
+  const isGone = event.type === "deposit.reverted" || event.type === "deposit.dropped";
   return {
     key: event.id,
     tone: toneOf(event.type.slice("deposit.".length)),
     title: TITLES[event.type] ?? event.type,
     at: <ExactTime at={event.created_at} />,
-    children: height === null ? undefined : <span className="small quiet">In block {height}</span>,
+    children:
+      height === null ? undefined : (
+        <span className="small quiet">
+          {isGone ? "Was in block" : "In block"} {height}
+        </span>
+      ),
   };
 }

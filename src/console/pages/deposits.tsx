@@ -38,7 +38,7 @@ export function DepositsPage() {
   const [account, setAccount] = useState(search.get("account") ?? "");
   const filter = {
     ...(status === "" ? {} : { status: status as DepositStatus }),
-    ...(account === "" ? {} : { account }),
+    ...(account.trim() === "" ? {} : { account: account.trim() }),
   };
   const rows = useRows(["deposits", filter], () => sluice.deposits.list(filter), { refetchInterval: 3_000 });
   return (
@@ -61,10 +61,14 @@ export function DepositsPage() {
           columns={COLUMNS}
           keyOf={(row) => row.id}
           empty={
-            <Empty title="No deposits here yet">
-              <span>They appear as soon as one of your addresses is paid.</span>
-              <Link to="/addresses">Register an address</Link>
-            </Empty>
+            Object.keys(filter).length > 0 ? (
+              <Empty title="No deposit fits these filters" />
+            ) : (
+              <Empty title="No deposits yet">
+                <span>They appear as soon as one of your addresses is paid.</span>
+                <Link to="/addresses">Register an address</Link>
+              </Empty>
+            )
           }
         />
       </Card>
@@ -75,9 +79,10 @@ export function DepositsPage() {
 /** How deep its block is, of the depth that is asked for. */
 export function Confirmations({ of: deposit }: { readonly of: Deposit }) {
   const { confirmations, confirmations_required: required, status } = deposit;
-  if (status === "dropped" || status === "reverted") return <span className="quiet">none</span>;
+  if (status === "dropped" || status === "reverted") return <span className="quiet">not in the chain</span>;
   if (required === null) {
     return <span>{status === "pending" ? `${confirmations}, waits for finality` : `${confirmations}, final`}</span>;
   }
-  return <Progress value={confirmations} of={required} label={`${confirmations} of ${required}`} />;
+  const label = confirmations > required ? `${confirmations}, ${required} needed` : `${confirmations} of ${required}`;
+  return <Progress value={confirmations} of={required} label={label} />;
 }

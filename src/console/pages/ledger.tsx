@@ -17,12 +17,15 @@ import { Statement } from "./ledger/statement.tsx";
 const TYPED_MS = 350;
 const MOST_ASSETS = 400;
 
+/** As the columns of the balances are named: a settled deposit is something else. */
+const PLACES: Readonly<Record<string, string>> = { settled: "paid out" };
+
 const BALANCES: readonly Column<Balance>[] = [
   { name: "Account", cell: ({ account }) => <span className="break">{account}</span> },
   { name: "Network", cell: ({ network }) => network },
   { name: "Available", number: true, cell: (row) => <Amount amount={row.available} asset={row.asset} /> },
   { name: "Reserved", number: true, cell: (row) => <Amount amount={row.reserved} asset={row.asset} /> },
-  { name: "Settled", number: true, cell: (row) => <Amount amount={row.settled} asset={row.asset} /> },
+  { name: "Paid out", number: true, cell: (row) => <Amount amount={row.settled} asset={row.asset} /> },
   { name: "Debt", number: true, cell: (row) => <Amount amount={row.debt} asset={row.asset} /> },
 ];
 
@@ -48,8 +51,8 @@ const ENTRIES: readonly Column<LedgerEntry>[] = [
     name: "Movement",
     cell: ({ from, to }) => (
       <span>
-        {from} <span aria-hidden>→</span>
-        <span className="only-read">to</span> {to}
+        {PLACES[from] ?? from} <span aria-hidden>→</span>
+        <span className="only-read">to</span> {PLACES[to] ?? to}
       </span>
     ),
   },

@@ -69,7 +69,7 @@ function Controls({ state }: { readonly state: SandboxState }) {
       <div className="columns">
         <Pay network={state.chain.network} />
         <Mine />
-        <Reorganise />
+        <Reorganise height={state.chain.height} />
         <Provider state={state} />
         <ReceiverControl state={state} />
         <Fees state={state} />

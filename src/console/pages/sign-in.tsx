@@ -6,6 +6,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Sluice } from "../../sdk/client.ts";
+import { AuthenticationError } from "../../sdk/errors.ts";
 import type { Session } from "../../sdk/types.ts";
 import { sluice } from "../client.ts";
 import { Notice } from "../design/answers.tsx";
@@ -42,13 +43,15 @@ export function SignInPage({ onSignedIn }: { readonly onSignedIn: (session: Sess
 function KeyForm({ onSignedIn }: { readonly onSignedIn: (session: Session) => void }) {
   const [key, setKey] = useState("");
   const enter = useMutation({ mutationFn: signIn, onSuccess: onSignedIn });
+  // The service speaks of headers here, to programs.
+  const unknown = enter.error instanceof AuthenticationError ? enter.error : null;
   return (
     <Card>
       <div className="stack">
-        <PageHead title="Sign in">With an API key of your tenant.</PageHead>
+        <PageHead title="Sign in">With one of your API keys.</PageHead>
         <Form
           label="Sign in"
-          error={enter.error}
+          error={unknown === null ? enter.error : null}
           fields={[]}
           onSubmit={() => enter.mutate(key.trim())}
           actions={
@@ -66,6 +69,14 @@ function KeyForm({ onSignedIn }: { readonly onSignedIn: (session: Session) => vo
             onChange={setKey}
             placeholder="sk_…"
           />
+          {unknown ? (
+            <div role="alert">
+              <Notice tone="bad" title="The service does not take this key">
+                <span>It is mistyped, revoked or expired, or it belongs to another service.</span>
+                {unknown.requestId === null ? null : <span className="small quiet">Request {unknown.requestId}</span>}
+              </Notice>
+            </div>
+          ) : null}
         </Form>
       </div>
     </Card>

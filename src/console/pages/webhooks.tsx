@@ -27,11 +27,15 @@ const COLUMNS: readonly Column<WebhookEndpoint>[] = [
       </Link>
     ),
   },
-  { name: "Description", cell: (row) => <span className="break">{row.description ?? "none"}</span> },
+  {
+    name: "Description",
+    cell: ({ description }) =>
+      description === null ? <span className="quiet">none</span> : <span className="break">{description}</span>,
+  },
   {
     name: "Status",
     cell: (row) => (
-      <span className="stack stack-tight">
+      <span className="stack stack-tight" style={{ minWidth: "max-content" }}>
         <span>
           <State of={row.status} />
         </span>
@@ -43,15 +47,25 @@ const COLUMNS: readonly Column<WebhookEndpoint>[] = [
   },
   {
     name: "Events",
-    cell: (row) => (
-      <span className={row.events === null ? undefined : "mono break"}>
-        {row.events === null ? "the default set" : row.events.join(", ")}
-      </span>
-    ),
+    cell: ({ events }) => <Events of={events} />,
   },
   { name: "Signature", cell: (row) => row.signature },
   { name: "Created", cell: (row) => <Time at={row.created_at} /> },
 ];
+
+/** The endpoint's own page lists them all. */
+const MOST_EVENTS = 2;
+
+function Events({ of: events }: { readonly of: WebhookEndpoint["events"] }) {
+  if (events === null) return "the default set";
+  const more = events.length - MOST_EVENTS;
+  return (
+    <span>
+      <span className="mono">{events.slice(0, MOST_EVENTS).join(", ")}</span>
+      {more > 0 ? ` and ${more} more` : null}
+    </span>
+  );
+}
 
 export function WebhooksPage() {
   const navigate = useNavigate();

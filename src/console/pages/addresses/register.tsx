@@ -131,12 +131,17 @@ function DeriveChoice(props: Omit<DialogProps, "open">) {
     <Answer query={xpubs} lines={3}>
       {(keys) =>
         keys.length === 0 ? (
-          <Empty title="There is no extended public key yet">
-            <span>Register the one of your wallet's account once; it can list addresses, and cannot spend.</span>
-            <Link to="/addresses?tab=keys" onClick={props.onClose}>
-              To the extended keys
-            </Link>
-          </Empty>
+          <>
+            <Empty title="There is no extended public key yet">
+              <span>Register the one of your wallet's account once; it can list addresses, and cannot spend.</span>
+              <Link to="/addresses?tab=keys" onClick={props.onClose}>
+                To the extended keys
+              </Link>
+            </Empty>
+            <div className="dialog-actions">
+              <Button onClick={props.onClose}>Close</Button>
+            </div>
+          </>
         ) : (
           <DeriveForm {...props} keys={keys} />
         )

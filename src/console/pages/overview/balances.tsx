@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<AssetTotal>[] = [
   },
   { name: "Available", number: true, cell: ({ available }) => <Sum of={available} /> },
   { name: "Reserved", number: true, cell: ({ reserved }) => <Sum of={reserved} /> },
-  { name: "Settled", number: true, cell: ({ settled }) => <Sum of={settled} /> },
+  { name: "Paid out", number: true, cell: ({ settled }) => <Sum of={settled} /> },
   { name: "Debt", number: true, cell: ({ debt }) => <Sum of={debt} /> },
   { name: "Network fees", number: true, cell: ({ fees }) => <Sum of={fees} /> },
 ];

@@ -8,6 +8,7 @@ import { Answer, Empty } from "../../design/answers.tsx";
 import { Card } from "../../design/layout.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Amount, State, Time } from "../../design/text.tsx";
+import { useSandbox } from "../../sandbox.ts";
 import { Confirmations } from "../deposits.tsx";
 import { usePendingDeposits } from "./pending.ts";
 
@@ -29,12 +30,15 @@ const DEPOSIT_COLUMNS: readonly Column<Deposit>[] = [
 
 export function RunningConfirmations() {
   const pending = usePendingDeposits();
+  const sandbox = useSandbox();
   return (
     <Card title="Confirmations running" flush actions={<Link to="/deposits?status=pending">All pending</Link>}>
       <Answer query={pending} lines={3}>
         {({ rows, isCut }) =>
           rows.length === 0 ? (
-            <Empty title="No deposit is waiting" />
+            <Empty title="No deposit is waiting">
+              {sandbox.data ? <Link to="/sandbox">Pay an address in the sandbox</Link> : null}
+            </Empty>
           ) : (
             <>
               <Table

@@ -60,13 +60,13 @@ export function Mine() {
   );
 }
 
-export function Reorganise() {
+export function Reorganise({ height }: { readonly height: number }) {
   const [depth, setDepth] = useState("2");
   const [remine, setRemine] = useState(true);
   const toast = useToast();
   const count = readWhole(depth);
   const reorg = useCall<{ height: number; replaced: number }>("/reorg", ({ replaced, height }) =>
-    toast(`${replaced} blocks are replaced; the chain is at height ${height}.`),
+    toast(`${replaced === 1 ? "1 block is" : `${replaced} blocks are`} replaced; the chain is at height ${height}.`),
   );
   return (
     <Card title="Reorganise">
@@ -88,7 +88,7 @@ export function Reorganise() {
           error={reorg.error}
           value={depth}
           onChange={setDepth}
-          hint="1 to 15 blocks."
+          hint={`1 to 15 blocks.${replacedText(count, height)} A deposit with three confirmations needs three or more.`}
         />
         <CheckField
           label="Mine the transactions again"
@@ -105,6 +105,11 @@ export function Reorganise() {
       </Form>
     </Card>
   );
+}
+
+function replacedText(depth: ReturnType<typeof readWhole>, height: number): string {
+  if (typeof depth !== "number" || depth < 1 || depth > Math.min(15, height)) return "";
+  return depth === 1 ? ` Now that is block ${height}.` : ` Now these are ${height - depth + 1} to ${height}.`;
 }
 
 export function Provider({ state }: { readonly state: SandboxState }) {

@@ -19,7 +19,7 @@ export const RPC_MODES: readonly Mode<SandboxState["rpc"]["mode"]>[] = [
   {
     value: "drop",
     label: "Drops: loses every request",
-    seen: "Nothing new is read, and the network counts as lagging. Back on Well, all that was missed is read.",
+    seen: "Nothing new is read; within a minute the network counts as lagging. Back on Well, all that was missed is read.",
   },
   {
     value: "lie",

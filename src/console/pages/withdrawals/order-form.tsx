@@ -2,7 +2,7 @@
 
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { NewWithdrawal, WithdrawalEstimate } from "../../../sdk/types.ts";
+import type { FeeKind, NewWithdrawal, WithdrawalEstimate } from "../../../sdk/types.ts";
 import { sluice } from "../../client.ts";
 import { Empty, ErrorNotice, Loading, Notice } from "../../design/answers.tsx";
 import { Button } from "../../design/button.tsx";
@@ -201,6 +201,9 @@ function WhatItTakes({ of: said }: { readonly of: WithdrawalEstimate }) {
         of={[
           ["Arrives", <Amount key="amount" amount={said.amount} asset={said.asset} />],
           ["Fee now", <span key="fee">{fee(said.fee)}</span>],
+          ...said.fee_parts.map(
+            ({ kind, quantity, fee: part }) => [partName(kind, quantity), <span key={kind}>{fee(part)}</span>] as const,
+          ),
           ["Fee at most", <span key="most">{fee(said.max_fee)}</span>],
           ["Approval", said.needs_approval ? "needed: another key must approve it" : "not needed"],
         ]}
@@ -226,4 +229,17 @@ function useAvailable({ network, asset, account }: Values): string | null {
   const own = balances.data.find((balance) => balance.account === account.trim());
   if (own === undefined) return balances.data.length < MOST_BALANCES ? "0" : null;
   return own.available;
+}
+
+const PARTS: Record<FeeKind, string> = {
+  bandwidth: "of it bandwidth",
+  energy: "of it energy",
+  account: "of it the receiver's new account",
+  signature: "of it the signature",
+  priority: "of it priority",
+  token_account: "of it the receiver's token account",
+};
+
+function partName(kind: FeeKind, quantity: number | null): string {
+  return quantity === null ? PARTS[kind] : `${PARTS[kind]} (${quantity})`;
 }
