@@ -1,6 +1,6 @@
 /**
  * Owns: the demo shop, one tenant for each data folder, with an address, an endpoint at the receiver, money in its hot
- * wallet, and at each start one new deposit under way.
+ * wallet, and one new deposit under way at each start and whenever somebody comes in.
  *
  * What was done is stored before the next step. A step that was cut short is done again under the same idempotency
  * key, so there is one shop however often a start is killed.
@@ -23,6 +23,8 @@ const DOLLAR = 10n ** 6n;
 const WALLET = { wei: 5n * ETHER, token: 5_000n * DOLLAR };
 const OPENING = { wei: ETHER, token: 250n * DOLLAR };
 const DEPOSIT_WEI = ETHER / 4n;
+/** After that a deposit is no longer much to look at. */
+const FRESH_FOR_MS = 10_000;
 const EVENTS: EventType[] = [
   "deposit.pending",
   "deposit.dropped",
@@ -62,6 +64,7 @@ export class DemoShop {
   readonly #path: string;
   #state: State;
   #ready = false;
+  #paidAt = 0;
 
   constructor(options: DemoOptions) {
     this.#options = options;
@@ -132,7 +135,17 @@ export class DemoShop {
     });
     await this.#moveEndpoint(shop, url);
     this.#ready = true;
-    await chain.payEther(address, DEPOSIT_WEI);
+    await this.#pay(address, Date.now());
+  }
+
+  /** Somebody comes in: there is a deposit under way for them, the start's or a new one. @throws NodeError */
+  async welcome(now: number): Promise<void> {
+    if (now - this.#paidAt > FRESH_FOR_MS) await this.#pay(given(this.#state.address, "an address"), now);
+  }
+
+  async #pay(address: string, now: number): Promise<void> {
+    this.#paidAt = now;
+    await this.#options.chain.payEther(address, DEPOSIT_WEI);
   }
 
   /** The receiver is elsewhere when its port was taken by another program. */

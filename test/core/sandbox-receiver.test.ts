@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { type IncomingMessage, request, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { compileToken } from "../../scripts/sandbox/compile-token.mjs";
 import { answer, type World } from "../../scripts/sandbox/control.ts";
 import { Deliveries, KEPT, PER_PAGE } from "../../scripts/sandbox/deliveries.ts";
@@ -27,6 +27,7 @@ let port: number;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "sluice-sandbox-"));
+  welcomed = 0;
   receiver = new Receiver(folder);
   server = serverOf({ control: TOKEN, rpc: "rpc" }, () => worldWith(receiver));
   port = await listen(server, null);
@@ -37,6 +38,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+let welcomed = 0;
+
 function worldWith(own: Receiver): World {
   // Its first blocks are from before the start.
   const hasStateAt = async (height: number) => height >= 30;
@@ -46,7 +49,12 @@ function worldWith(own: Receiver): World {
     mine: async (blocks: number) => 40 + blocks,
     reorganise: async () => 41,
   };
-  const demo = { token: null, tenantId: OTHER, key: "sk_demo" };
+  // Nobody is kept out because nothing can be paid for them.
+  const welcome = async () => {
+    welcomed++;
+    throw new Error("the chain is gone");
+  };
+  const demo = { token: null, tenantId: OTHER, key: "sk_demo", welcome };
   const proxy = { mode: "ok", setMode: () => {}, fees: { stuck: false }, stick: async () => {} };
   return { chain, demo, proxy, receiver: own, receiverUrl: "http://here", code: "the code" } as unknown as World;
 }
@@ -222,9 +230,13 @@ describe("the calls", () => {
     });
     expect(await call("GET", "/", null, OTHER)).toMatchObject({ body: { receiver: { mode: "ok" }, demo: true } });
     expect(await call("GET", "/", null, null)).toMatchObject({ status: 401 });
+    const said = vi.spyOn(console, "error").mockImplementation(() => {});
     expect(await call("GET", "/enter", null, null, "code=the+code")).toEqual({ status: 200, body: { key: "sk_demo" } });
+    expect([welcomed, said.mock.calls]).toEqual([1, [["sandbox: no deposit for the demo shop: the chain is gone"]]]);
+    said.mockRestore();
     for (const query of ["", "code=the+cod", "code=the+cody", "code=the+cöde"])
       expect(await call("GET", "/enter", null, null, query)).toMatchObject({ status: 404 });
+    expect(welcomed).toBe(1);
     expect(await call("GET", "/deliveries", null, TENANT, "after=-1")).toMatchObject({ status: 422 });
     expect(await call("POST", "/")).toMatchObject({ status: 404 });
   });

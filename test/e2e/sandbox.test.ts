@@ -153,6 +153,13 @@ describe("the demo shop", () => {
     expect((await state()).demo).toBe(false);
     // The token is for everybody.
     await api("POST", "/v1/assets", { network: "local", contract: demo().token });
+    // Whoever comes in later finds another one under way.
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    expect((await enter(link())).status).toBe(303);
+    await until("one more deposit", async () => {
+      const { body } = await service.api<{ data: DepositView[] }>("GET", "/v1/deposits", shop);
+      return body.data.length === 4 && body.data[0]?.amount === "0.25" ? body : null;
+    });
     const seen = await service.api<{ data: Delivery[] }>("GET", "/sandbox/deliveries", shop);
     expect(seen.body.data.length).toBeGreaterThanOrEqual(6);
     expect(seen.body.data.filter(({ verified, answered }) => !verified || answered !== 204)).toEqual([]);
@@ -169,7 +176,7 @@ describe("the demo shop", () => {
     expect((await blockAt(tip.number)).hash).toBe(tip.hash);
     await until("another deposit", async () => {
       const { body } = await service.api<{ data: DepositView[] }>("GET", "/v1/deposits", { key: before.key });
-      return body.data.length === 4 ? body : null;
+      return body.data.length === 5 ? body : null;
     });
     expect(demo()).toMatchObject({ tenantId: before.tenantId, key: before.key });
     expect((await deliveries())[0]).toEqual(before.first);
