@@ -9,6 +9,7 @@ import { Select as BaseSelect } from "@base-ui/react/select";
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
 import { SluiceError } from "../../sdk/errors.ts";
 import { ErrorNotice } from "./answers.tsx";
+import { Button } from "./button.tsx";
 
 interface FieldFrame {
   readonly label: string;
@@ -138,6 +139,29 @@ export function CheckField({
         {hint === undefined ? null : <span className="field-hint"> {hint}</span>}
       </span>
     </div>
+  );
+}
+
+/** What most forms end with: leave it, or do it. */
+export function FormActions({
+  verb,
+  onCancel,
+  busy,
+  disabled,
+}: {
+  readonly verb: string;
+  readonly onCancel: () => void;
+  readonly busy?: boolean;
+  /** What was filled in cannot be sent as it is. */
+  readonly disabled?: boolean;
+}) {
+  return (
+    <>
+      <Button onClick={onCancel}>Cancel</Button>
+      <Button look="main" type="submit" busy={busy} disabled={disabled}>
+        {verb}
+      </Button>
+    </>
   );
 }
 

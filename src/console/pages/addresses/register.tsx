@@ -11,7 +11,7 @@ import { sluice } from "../../client.ts";
 import { Answer, Empty, Notice } from "../../design/answers.tsx";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
-import { Form, SelectField, TextField } from "../../design/form.tsx";
+import { Form, FormActions, SelectField, TextField } from "../../design/form.tsx";
 import { useNetworks } from "../../networks.ts";
 import { readWhole } from "../whole.ts";
 import { privateKeyIn } from "./private-key.ts";
@@ -68,17 +68,12 @@ function RegisterForm({ onClose, onMade }: Omit<DialogProps, "open">) {
       fields={["network", "address", "account", "label", "start_height"]}
       onSubmit={() => make.mutate()}
       actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="main"
-            type="submit"
-            busy={make.isPending}
-            disabled={network === "" || address.trim() === "" || isPrivate || startHeight === undefined}
-          >
-            Register
-          </Button>
-        </>
+        <FormActions
+          verb="Register"
+          onCancel={onClose}
+          busy={make.isPending}
+          disabled={network === "" || address.trim() === "" || isPrivate || startHeight === undefined}
+        />
       }
     >
       <SelectField
@@ -186,14 +181,7 @@ function DeriveForm({
       error={make.error}
       fields={["network", "xpub_id", "account", "label"]}
       onSubmit={() => make.mutate()}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" type="submit" busy={make.isPending}>
-            Derive
-          </Button>
-        </>
-      }
+      actions={<FormActions verb="Derive" onCancel={onClose} busy={make.isPending} />}
     >
       <SelectField
         label="Extended public key"

@@ -10,7 +10,7 @@ import { sluice } from "../../client.ts";
 import { Notice } from "../../design/answers.tsx";
 import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
-import { Form, SelectField, TextField } from "../../design/form.tsx";
+import { Form, FormActions, SelectField, TextField } from "../../design/form.tsx";
 import { Copy } from "../../design/text.tsx";
 import { useNetworks } from "../../networks.ts";
 import { readWhole } from "../whole.ts";
@@ -80,17 +80,12 @@ function XpubForm({ onClose, onMade }: { readonly onClose: () => void; readonly 
       fields={["network", "xpub", "type", "label", "next_index"]}
       onSubmit={() => make.mutate()}
       actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="main"
-            type="submit"
-            busy={make.isPending}
-            disabled={network === undefined || xpub.trim() === "" || secret !== null || nextIndex === undefined}
-          >
-            Register
-          </Button>
-        </>
+        <FormActions
+          verb="Register"
+          onCancel={onClose}
+          busy={make.isPending}
+          disabled={network === undefined || xpub.trim() === "" || secret !== null || nextIndex === undefined}
+        />
       }
     >
       <SelectField

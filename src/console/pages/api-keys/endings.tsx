@@ -5,9 +5,8 @@ import { useState } from "react";
 import type { ApiKey } from "../../../sdk/types.ts";
 import { sluice } from "../../client.ts";
 import { Notice } from "../../design/answers.tsx";
-import { Button } from "../../design/button.tsx";
 import { Confirm, Dialog } from "../../design/dialog.tsx";
-import { Form, SelectField } from "../../design/form.tsx";
+import { Form, FormActions, SelectField } from "../../design/form.tsx";
 import { useToast } from "../../design/toasts.tsx";
 
 interface Props {
@@ -63,14 +62,7 @@ function RotateForm({
       error={make.error}
       fields={["overlap_seconds"]}
       onSubmit={() => make.mutate()}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" type="submit" busy={make.isPending}>
-            Rotate
-          </Button>
-        </>
-      }
+      actions={<FormActions verb="Rotate" onCancel={onClose} busy={make.isPending} />}
     >
       <p>
         A new key with the name, scopes and expiry of <strong className="break">{key.name}</strong>. Both hold during

@@ -5,10 +5,9 @@ import { useState } from "react";
 import type { Scope } from "../../../sdk/types.ts";
 import { sluice } from "../../client.ts";
 import { Notice } from "../../design/answers.tsx";
-import { Button } from "../../design/button.tsx";
 import { CheckGroup } from "../../design/check-group.tsx";
 import { Dialog } from "../../design/dialog.tsx";
-import { Form, SelectField, TextField } from "../../design/form.tsx";
+import { Form, FormActions, SelectField, TextField } from "../../design/form.tsx";
 import { EXPIRIES, expiryOf, SCOPES } from "./keys.ts";
 
 interface Props {
@@ -54,17 +53,12 @@ function NewKeyForm({ onClose, onMade }: Props) {
       fields={["name", "expires_at"]}
       onSubmit={() => make.mutate()}
       actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="main"
-            type="submit"
-            busy={make.isPending}
-            disabled={name.trim() === "" || scopes.length === 0 || expiresAt === undefined}
-          >
-            Create
-          </Button>
-        </>
+        <FormActions
+          verb="Create"
+          onCancel={onClose}
+          busy={make.isPending}
+          disabled={name.trim() === "" || scopes.length === 0 || expiresAt === undefined}
+        />
       }
     >
       <TextField

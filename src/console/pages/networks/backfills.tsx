@@ -14,13 +14,14 @@ import { Dialog } from "../../design/dialog.tsx";
 import { Form, SelectField, TextField } from "../../design/form.tsx";
 import { Card, Facts, Progress } from "../../design/layout.tsx";
 import { State } from "../../design/text.tsx";
+import { useHeads } from "../../networks.ts";
 import { useMay } from "../../session.ts";
-import { NetworkHealth, useNetworks } from "./health.tsx";
+import { NetworkHealth } from "./health.tsx";
 
 export function Backfills() {
   const [search, setSearch] = useSearchParams();
   const [asks, setAsks] = useState(false);
-  const networks = useNetworks();
+  const networks = useHeads();
   const may = useMay("addresses:write");
   const followed = search.getAll("backfill");
   const known = networks.data ?? [];

@@ -1,25 +1,12 @@
 /** How each network is: how far it was read, and how far that is behind. */
 
-import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Network } from "../../../sdk/types.ts";
-import { sluice } from "../../client.ts";
 import { Answer, Empty } from "../../design/answers.tsx";
 import { Card } from "../../design/layout.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { State } from "../../design/text.tsx";
-
-/** More than there are. */
-const MOST_NETWORKS = 200;
-
-/** A head moves with every block, and no event tells of that. Nothing is asked while the page is out of sight. */
-export function useNetworks() {
-  return useQuery({
-    queryKey: ["networks", "all"],
-    queryFn: () => sluice.networks.list({ limit: 200 }).toArray(MOST_NETWORKS),
-    refetchInterval: 2_500,
-  });
-}
+import { useHeads } from "../../networks.ts";
 
 const COLUMNS: readonly Column<Network>[] = [
   {
@@ -54,7 +41,7 @@ function Behind({ of: { head, scanned_to: read } }: { readonly of: Network }) {
 }
 
 export function NetworkHealth({ actions }: { readonly actions?: ReactNode }) {
-  const networks = useNetworks();
+  const networks = useHeads();
   return (
     <Card title="Networks" flush actions={actions}>
       <Answer query={networks} lines={2}>

@@ -20,7 +20,7 @@ import {
   latencyOf,
   millisecondsText,
 } from "../../figures.ts";
-import { useNetworks } from "../networks/health.tsx";
+import { useHeads } from "../../networks.ts";
 import styles from "./overview.module.css";
 import { MOST_PENDING, usePendingDeposits } from "./pending.ts";
 
@@ -180,7 +180,7 @@ function hostOf(url: string): string {
 }
 
 function DuplicatesMet() {
-  const networks = useNetworks();
+  const networks = useHeads();
   return (
     <Waiting title="Duplicates met" query={networks}>
       {(rows) => {

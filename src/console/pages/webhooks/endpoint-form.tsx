@@ -4,10 +4,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { EventType, SignatureScheme, WebhookEndpoint } from "../../../sdk/types.ts";
 import { sluice } from "../../client.ts";
-import { Button } from "../../design/button.tsx";
 import { CheckGroup } from "../../design/check-group.tsx";
 import { Dialog } from "../../design/dialog.tsx";
-import { Form, SelectField, TextField } from "../../design/form.tsx";
+import { Form, FormActions, SelectField, TextField } from "../../design/form.tsx";
 import { useToast } from "../../design/toasts.tsx";
 import { DEFAULT_SET, EVENTS } from "./events.ts";
 import { type MadeSecret, useTakeSecret } from "./receiver.ts";
@@ -158,14 +157,7 @@ function EndpointForm({
           description: description.trim() === "" ? null : description.trim(),
         })
       }
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" type="submit" busy={busy} disabled={url.trim() === "" || isEmpty}>
-            {verb}
-          </Button>
-        </>
-      }
+      actions={<FormActions verb={verb} onCancel={onClose} busy={busy} disabled={url.trim() === "" || isEmpty} />}
     >
       <TextField
         label="URL"

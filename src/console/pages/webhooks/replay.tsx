@@ -4,9 +4,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Replay, WebhookEndpoint } from "../../../sdk/types.ts";
 import { sluice } from "../../client.ts";
-import { Button } from "../../design/button.tsx";
 import { Confirm, Dialog } from "../../design/dialog.tsx";
-import { Form, SelectField, TextField } from "../../design/form.tsx";
+import { Form, FormActions, SelectField, TextField } from "../../design/form.tsx";
 import { useToast } from "../../design/toasts.tsx";
 import { replayFrom } from "./replay-from.ts";
 
@@ -41,14 +40,7 @@ function ReplayForm({ of: endpoint, onClose }: Props & { readonly of: WebhookEnd
         error={null}
         fields={[]}
         onSubmit={() => setChosen(from)}
-        actions={
-          <>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button look="main" type="submit" disabled={from === null}>
-              Go on
-            </Button>
-          </>
-        }
+        actions={<FormActions verb="Go on" onCancel={onClose} disabled={from === null} />}
       >
         <p>
           Events that the endpoint takes are sent again from there on, 10,000 at most: the same ids and bodies, freshly

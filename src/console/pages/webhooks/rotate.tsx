@@ -4,9 +4,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { WebhookEndpoint } from "../../../sdk/types.ts";
 import { sluice } from "../../client.ts";
-import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/dialog.tsx";
-import { Form, SelectField } from "../../design/form.tsx";
+import { Form, FormActions, SelectField } from "../../design/form.tsx";
 import { type MadeSecret, useTakeSecret } from "./receiver.ts";
 
 interface Props {
@@ -58,14 +57,7 @@ function RotateForm({ of: endpoint, onClose, onMade }: Props & { readonly of: We
       error={rotate.error}
       fields={["overlap_seconds"]}
       onSubmit={() => rotate.mutate()}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" type="submit" busy={rotate.isPending}>
-            Rotate
-          </Button>
-        </>
-      }
+      actions={<FormActions verb="Rotate" onCancel={onClose} busy={rotate.isPending} />}
     >
       <p>
         During the overlap each delivery has two signatures, one with the old and one with the new. Give your receiver
