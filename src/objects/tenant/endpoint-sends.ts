@@ -56,7 +56,7 @@ export async function replayEvents(
   const after = "since" in from ? sequenceBefore(c.db, from.since) : from.afterSequence;
   // What was not handed over yet goes out anyway, in its order, and must not be overtaken by its own replay.
   const bound = use.kind === "replay" ? Number(use.objectId) : row.handedTo;
-  const wanted = eventsAfter(c.db, after, wantedTypes(row), MAX_REPLAYED_EVENTS, bound);
+  const wanted = eventsAfter(c.db, { after, types: wantedTypes(row), upTo: bound }, MAX_REPLAYED_EVENTS);
   if (wanted.length === MAX_REPLAYED_EVENTS) {
     return refuse("invalid_range", `A replay covers at most ${MAX_REPLAYED_EVENTS} events; start from a later point.`);
   }

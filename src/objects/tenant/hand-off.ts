@@ -30,7 +30,7 @@ export async function handOff(c: TenantContext): Promise<boolean> {
       // A broken endpoint object delays its own events only.
       try {
         for (let after = row.handedTo; ; calls++) {
-          const batch = eventsAfter(c.db, after, null, EVENTS_PER_CALL);
+          const batch = eventsAfter(c.db, { after, types: null }, EVENTS_PER_CALL);
           const last = batch.at(-1);
           if (last === undefined) return;
           if (calls >= MAX_CALLS_PER_RUN) {

@@ -6,7 +6,7 @@ import { canonicalTxId } from "../../core/tx-id.ts";
 import type { BalanceView, DepositView, EventView, LedgerEntryView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import { type DepositQuery, type DepositRow, depositById, listDeposits } from "../../store/tenant/deposit-store.ts";
-import { type EventFilter, eventById, filteredEvents, toEventView } from "../../store/tenant/event-store.ts";
+import { type EventFilter, eventById, eventsAfter, toEventView } from "../../store/tenant/event-store.ts";
 import { type BalanceKey, listBalances, listEntries, toBalance } from "../../store/tenant/ledger-store.ts";
 import { networkState } from "../../store/tenant/network-store.ts";
 import type { DepositFilter, PageRequest } from "../api.ts";
@@ -68,7 +68,7 @@ export function pageOfEntries(
 
 /** Oldest first. `next_cursor` is the sequence to go on after, null when this was all there is now. */
 export function pageOfEvents(c: TenantContext, filter: EventFilter, limit: number): Page<EventView> {
-  const rows = filteredEvents(c.db, filter, limit + 1);
+  const rows = eventsAfter(c.db, filter, limit + 1);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const next = rows.length > limit && last !== undefined ? String(last.sequence) : null;

@@ -81,51 +81,34 @@ export interface EventFilter {
   /** Strictly after this sequence. */
   readonly after: number;
   readonly types: readonly EventType[] | null;
-  readonly subject: string | null;
+  readonly subject?: string | null;
+  /** At most up to this sequence. */
+  readonly upTo?: number | null;
 }
 
 /** Oldest first. */
-export function filteredEvents(db: TenantDb, { after, types, subject }: EventFilter, limit: number): EventRow[] {
-  if (subject === null) return eventsAfter(db, after, types, limit);
+export function eventsAfter(
+  db: TenantDb,
+  { after, types, subject = null, upTo = null }: EventFilter,
+  limit: number,
+): EventRow[] {
   return (
     db
       .select()
       .from(events)
       .where(
         and(
-          eq(events.subject, subject),
+          subject === null ? undefined : eq(events.subject, subject),
           gt(events.sequence, after),
           types === null ? undefined : inArray(events.type, [...types]),
+          upTo === null ? undefined : lte(events.sequence, upTo),
         ),
       )
-      // The order of their sequences too, and the one that the subject's index has.
-      .orderBy(asc(events.subjectSequence))
+      // Of one subject the two orders are the same, and its index has the other one.
+      .orderBy(asc(subject === null ? events.sequence : events.subjectSequence))
       .limit(limit)
       .all()
   );
-}
-
-/** Oldest first, strictly after `after`, at most up to `upTo`. */
-export function eventsAfter(
-  db: TenantDb,
-  after: number,
-  types: readonly EventType[] | null,
-  limit: number,
-  upTo: number | null = null,
-): EventRow[] {
-  return db
-    .select()
-    .from(events)
-    .where(
-      and(
-        gt(events.sequence, after),
-        types === null ? undefined : inArray(events.type, [...types]),
-        upTo === null ? undefined : lte(events.sequence, upTo),
-      ),
-    )
-    .orderBy(asc(events.sequence))
-    .limit(limit)
-    .all();
 }
 
 export function eventById(db: TenantDb, id: string): EventRow | undefined {
