@@ -1,5 +1,5 @@
 /**
- * Writes the next migration of each database from its drizzle schema: D1 and the three kinds
+ * Writes the next migration of each database from its drizzle schema: D1 and the four kinds
  * of object. Migrations only go forward; one that was released is never edited. Usage: `npm run db:generate -- <name>`.
  *
  * Tables whose primary key is composite or text are made WITHOUT ROWID: the key is the table, so an insert
@@ -21,6 +21,7 @@ const folders = {
   tenant: "src/store/tenant/migrations",
   scanner: "src/store/scanner/migrations",
   endpoint: "src/store/endpoint/migrations",
+  monitor: "src/store/monitor/migrations",
 };
 for (const [database, folder] of Object.entries(folders)) {
   const before = new Set(list(folder));

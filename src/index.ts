@@ -1,4 +1,5 @@
 export { ChainScanner } from "./objects/chain-scanner.ts";
+export { Monitor } from "./objects/monitor.ts";
 export { Tenant } from "./objects/tenant.ts";
 export { WebhookEndpoint } from "./objects/webhook-endpoint.ts";
 

@@ -41,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/core/",
     "src/store/",
     "src/objects/api.ts",
+    "src/objects/monitor-api.ts",
     "src/env.ts",
     "src/settings.ts",
     "src/steps.ts",
@@ -50,8 +51,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/sdk/": ["src/core/"],
   "src/console/": ["src/sdk/"],
   "src/settings.ts": ["src/core/"],
-  "src/env.ts": ["src/core/", "src/objects/api.ts", "src/settings.ts"],
-  "src/patrol.ts": ["src/core/", "src/store/", "src/objects/api.ts", "src/env.ts", "src/settings.ts", "src/steps.ts"],
+  "src/env.ts": ["src/core/", "src/objects/api.ts", "src/objects/monitor-api.ts", "src/settings.ts"],
+  "src/patrol.ts": [
+    "src/core/",
+    "src/store/",
+    "src/objects/api.ts",
+    "src/objects/monitor-api.ts",
+    "src/env.ts",
+    "src/settings.ts",
+    "src/steps.ts",
+  ],
   // The entry wires everything.
   "src/index.ts": ["src/"],
 };

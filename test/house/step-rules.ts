@@ -20,8 +20,16 @@ const HANDS_FETCH_ON = new Set([
   "src/watcher/evm-source.ts",
 ]);
 /** Bindings whose calls are steps: D1 by `withDeadline`, objects by `objectOf`, the limiter and the sandbox where they are called. */
-const KNOWN_BINDINGS = new Set(["DB", "CHAIN_SCANNER", "TENANT", "WEBHOOK_ENDPOINT", "SIGNUP_LIMITER", "SANDBOX"]);
-const OBJECTS = /(^|\.)(CHAIN_SCANNER|TENANT|WEBHOOK_ENDPOINT)$/;
+const KNOWN_BINDINGS = new Set([
+  "DB",
+  "CHAIN_SCANNER",
+  "TENANT",
+  "WEBHOOK_ENDPOINT",
+  "MONITOR",
+  "SIGNUP_LIMITER",
+  "SANDBOX",
+]);
+const OBJECTS = /(^|\.)(CHAIN_SCANNER|TENANT|WEBHOOK_ENDPOINT|MONITOR)$/;
 const OTHER_WAYS_OUT = new Set(["WebSocket", "EventSource", "XMLHttpRequest", "caches", "globalThis", "self"]);
 
 type Complain = (node: Node, what: string) => void;
