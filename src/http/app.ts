@@ -12,6 +12,7 @@ import { NOT_FOUND, problem } from "./problem.ts";
 import { addressRoutes } from "./routes/addresses.ts";
 import { apiKeyRoutes } from "./routes/api-keys.ts";
 import { assetRoutes } from "./routes/assets.ts";
+import { auditRoutes } from "./routes/audit-log.ts";
 import { backfillRoutes } from "./routes/backfills.ts";
 import { depositRoutes } from "./routes/deposits.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -66,6 +67,7 @@ export function createApp(services: Services): App {
   reconciliationRoutes(app);
   eventRoutes(app);
   webhookEndpointRoutes(app);
+  auditRoutes(app);
   backfillRoutes(app);
   policyRoutes(app);
   healthRoutes(app);

@@ -7,6 +7,7 @@
  */
 
 import { DurableObject } from "cloudflare:workers";
+import type { AuditedCall as CallName } from "../../core/audit-entry.ts";
 import type { Scope } from "../../core/views.ts";
 import { type Env, readSettings } from "../../env.ts";
 import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
@@ -17,7 +18,8 @@ import type { Answer, Caller } from "../api.ts";
 import { SecretBox } from "../secret-box.ts";
 import { steppedStorage } from "../stepped-storage.ts";
 import { releaseDeleted } from "./addresses.ts";
-import { answer, authorize, type Done, RequestRates } from "./authorize.ts";
+import { type Audited, AuditedCall } from "./audited-call.ts";
+import { answer, authorize, type Done, RequestRates, refusedAnswer } from "./authorize.ts";
 import { handOverBackfills } from "./backfills.ts";
 import type { TenantContext } from "./context.ts";
 import { closeDeleted, tellTargets } from "./endpoints.ts";
@@ -29,6 +31,8 @@ import { driveWithdrawals } from "./withdrawals/drive.ts";
 /** How long after a commit the alarm looks whether its follow-up was done. */
 const FOLLOW_UP_MS = 2_000;
 const RETRY_MS = 15_000;
+/** Refusals and replays of one key that the audit log takes in a minute: a key that is misused must not fill it. */
+const UNCHANGING_PER_WINDOW = 60;
 
 export abstract class TenantBase extends DurableObject<Env> {
   /** Set by tests; unix milliseconds. */
@@ -36,6 +40,7 @@ export abstract class TenantBase extends DurableObject<Env> {
   protected readonly c: TenantContext;
   protected readonly eventWaits = new EventWaits();
   readonly #rates = new RequestRates();
+  readonly #unchanging = new RequestRates(UNCHANGING_PER_WINDOW);
   /** What the alarm is set to; null: it has fired, or nothing is known of it. */
   #armedFor: number | null = null;
   #followUp: Promise<boolean> | null = null;
@@ -80,9 +85,41 @@ export abstract class TenantBase extends DurableObject<Env> {
     work: (key: ApiKeyRow) => Done<T> | Promise<Done<T>>,
   ): Promise<Answer<T>> {
     const authorized = authorize(this.c, this.#rates, caller, scope);
-    if (!authorized.ok) return authorized;
-    if (this.tenantId() !== caller.tenantId) throw new Error("a caller reached the object of another tenant");
+    if (!authorized.ok) return refusedAnswer(authorized.refusal, authorized.rate);
+    this.#mustBeOwn(caller);
     return answer(await work(authorized.key), authorized.rate);
+  }
+
+  /**
+   * The same for a call that changes something: with its entry in the audit log. In the turn in which `work` ends
+   * its last entry is written, if `work` has not said all of it before.
+   * @param subject what the call names; null: it makes what it is about
+   */
+  protected async change<T>(
+    caller: Caller,
+    scope: Scope,
+    [call, subject]: readonly [CallName, string | null],
+    work: (key: ApiKeyRow, audit: Audited) => Done<T> | Promise<Done<T>>,
+  ): Promise<Answer<T>> {
+    const authorized = authorize(this.c, this.#rates, caller, scope);
+    const end = (key: ApiKeyRow, audit: AuditedCall, done: Done<T>) =>
+      audit.end(done, () => this.#unchanging.count(key.id, this.clock()).remaining >= 0);
+    const auditOf = (key: ApiKeyRow) => new AuditedCall(this.c, caller, key.id, call, subject);
+    if (!authorized.ok) {
+      const { lacking, refusal, rate } = authorized;
+      if (lacking !== null) end(lacking, auditOf(lacking), authorized);
+      return refusedAnswer(refusal, rate);
+    }
+    this.#mustBeOwn(caller);
+    const { key, rate } = authorized;
+    const audit = auditOf(key);
+    const done = await work(key, audit);
+    end(key, audit, done);
+    return answer(done, rate);
+  }
+
+  #mustBeOwn(caller: Caller): void {
+    if (this.tenantId() !== caller.tenantId) throw new Error("a caller reached the object of another tenant");
   }
 
   protected tenantId(): string {
