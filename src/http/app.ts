@@ -9,6 +9,7 @@ import { describeApi } from "./description.ts";
 import { faultProblem } from "./faults.ts";
 import { refusalOfFields } from "./fields.ts";
 import { NOT_FOUND, problem } from "./problem.ts";
+import { logRequest } from "./request-line.ts";
 import { addressRoutes } from "./routes/addresses.ts";
 import { apiKeyRoutes } from "./routes/api-keys.ts";
 import { assetRoutes } from "./routes/assets.ts";
@@ -40,6 +41,7 @@ export function createApp(services: Services): App {
   });
 
   app.use(async (c, next) => {
+    const startedAt = services.now();
     c.set("services", services);
     // Always ours: an id from outside could be made to collide, or to carry text into the log.
     c.set("requestId", newId("req", services.random(16)));
@@ -51,6 +53,7 @@ export function createApp(services: Services): App {
     }
     c.header("X-Request-Id", c.get("requestId"));
     for (const [name, value] of Object.entries(ON_EVERY_ANSWER)) c.header(name, value);
+    logRequest(c, startedAt);
   });
 
   tenantRoutes(app);

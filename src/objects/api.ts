@@ -76,6 +76,8 @@ export interface RateState {
   readonly windowS: number;
   readonly remaining: number;
   readonly resetS: number;
+  /** Whose requests are counted. */
+  readonly keyId?: string;
 }
 
 /** `rate` is null when the key itself was refused. */

@@ -63,7 +63,7 @@ export function authorize(c: TenantContext, rates: RequestRates, caller: Caller,
     return { ...refuse("unauthorized", detail), rate: null, lacking: null };
   }
 
-  const rate = rates.count(key.id, c.now());
+  const rate = { ...rates.count(key.id, c.now()), keyId: key.id };
   if (rate.remaining < 0) {
     const detail = `This key made ${rate.limit} requests in ${rate.windowS} s.`;
     const refused = refuse("rate_limited", detail, { retryAfterS: rate.resetS });

@@ -10,11 +10,13 @@ import { DurableObject } from "cloudflare:workers";
 import type { AuditedCall as CallName } from "../../core/audit-entry.ts";
 import type { Scope } from "../../core/views.ts";
 import { type Env, readSettings } from "../../env.ts";
+import { log } from "../../log.ts";
 import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
 import { lastSequence } from "../../store/tenant/event-store.ts";
 import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
 import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
 import type { Answer, Caller } from "../api.ts";
+import { loggingAbout } from "../log-scope.ts";
 import { SecretBox } from "../secret-box.ts";
 import { steppedStorage } from "../stepped-storage.ts";
 import { releaseDeleted } from "./addresses.ts";
@@ -87,7 +89,7 @@ export abstract class TenantBase extends DurableObject<Env> {
     const authorized = authorize(this.c, this.#rates, caller, scope);
     if (!authorized.ok) return refusedAnswer(authorized.refusal, authorized.rate);
     this.#mustBeOwn(caller);
-    return answer(await work(authorized.key), authorized.rate);
+    return answer(await loggingAbout(factsOf(caller), () => work(authorized.key)), authorized.rate);
   }
 
   /**
@@ -113,7 +115,7 @@ export abstract class TenantBase extends DurableObject<Env> {
     this.#mustBeOwn(caller);
     const { key, rate } = authorized;
     const audit = auditOf(key);
-    const done = await work(key, audit);
+    const done = await loggingAbout(factsOf(caller), () => work(key, audit));
     end(key, audit, done);
     return answer(done, rate);
   }
@@ -133,7 +135,8 @@ export abstract class TenantBase extends DurableObject<Env> {
   /** Wakes when something may be left to do. Whatever fails is tried again; nothing is thrown out of here. */
   override async alarm(): Promise<void> {
     this.#armedFor = null;
-    await this.#arm((await this.#workOff()) ? null : this.clock() + RETRY_MS);
+    const facts = { object: "Tenant", tenant: tenantRow(this.c.db)?.id };
+    await loggingAbout(facts, async () => this.#arm((await this.#workOff()) ? null : this.clock() + RETRY_MS));
   }
 
   /** Does now what a commit left to do; the alarm stands behind it. */
@@ -167,8 +170,7 @@ export abstract class TenantBase extends DurableObject<Env> {
     const drive = async () => (await driveWithdrawals(this.c, this.tenantId())) === 0 || this.#follow();
     const parts = await Promise.allSettled([this.#follow(), drive()]);
     for (const part of parts) {
-      if (part.status === "rejected")
-        console.warn(JSON.stringify({ at: "tenant follow-up", error: String(part.reason) }));
+      if (part.status === "rejected") log("warn", "follow_up_failed", {}, part.reason);
     }
     return parts.every((part) => part.status === "fulfilled" && part.value);
   }
@@ -207,9 +209,14 @@ export abstract class TenantBase extends DurableObject<Env> {
         if ((await step()) === false) complete = false;
       } catch (error) {
         complete = false;
-        console.warn(JSON.stringify({ at: "tenant follow-up", error: String(error) }));
+        log("warn", "follow_up_failed", {}, error);
       }
     }
     return complete;
   }
+}
+
+/** So that a request can be followed from the edge into the work that it made here. */
+function factsOf({ tenantId, requestId }: Caller) {
+  return { tenant: tenantId, request_id: requestId };
 }

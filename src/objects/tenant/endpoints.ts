@@ -9,6 +9,7 @@ import { API_VERSION } from "../../core/api-version.ts";
 import { newId } from "../../core/ids.ts";
 import { refuse } from "../../core/refusal.ts";
 import type { EndpointView, Page } from "../../core/views.ts";
+import { log } from "../../log.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import {
   countEndpoints,
@@ -189,7 +190,7 @@ async function forEach(rows: readonly EndpointRow[], tell: (row: EndpointRow) =>
       await tell(row);
     } catch (error) {
       complete = false;
-      console.warn(JSON.stringify({ at: "endpoint follow-up", endpoint: row.id, error: String(error) }));
+      log("warn", "endpoint_follow_up_failed", { endpoint: row.id }, error);
     }
   }
   return complete;

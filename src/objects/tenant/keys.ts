@@ -2,6 +2,7 @@
 
 import { refuse } from "../../core/refusal.ts";
 import type { ApiKeyView, Page } from "../../core/views.ts";
+import { log } from "../../log.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import { endKey, insertKey } from "../../store/d1/tenants.ts";
 import {
@@ -85,7 +86,7 @@ export async function rotateKey(
   });
   // D1 follows, for the operator's view. The secret is shown in this answer or never: nothing may keep it back.
   await endKey(c.env.DB, id, { expiresAt: endsAt }).catch((error: unknown) => {
-    console.warn(JSON.stringify({ at: "rotate key", key: id, error: String(error) }));
+    log("warn", "key_end_not_listed", { key_id: id }, error);
   });
   return { ok: true, value: toApiKeyView(row), created: true };
 }
