@@ -136,7 +136,9 @@ export abstract class TenantBase extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     this.#armedFor = null;
     const facts = { object: "Tenant", tenant: tenantRow(this.c.db)?.id };
-    await loggingAbout(facts, async () => this.#arm((await this.#workOff()) ? null : this.clock() + RETRY_MS));
+    await loggingAbout(facts, async () => {
+      await this.#arm((await this.#workOff()) ? null : this.clock() + RETRY_MS);
+    });
   }
 
   /** Does now what a commit left to do; the alarm stands behind it. */
