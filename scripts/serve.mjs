@@ -4,8 +4,8 @@
  * line, in an environment or in a file. When that channel closes, whatever the reason, this process ends
  * and takes the runtime with it.
  *
- * In:  { host, port, build, persist, bindings, chain, sandbox }, later "stop".
- * Out: "ready", { log }.
+ * In:  { host, port, build, persist, logFile, bindings, chain, sandbox }, later "stop".
+ * Out: "ready", { log }: a line that somebody should see. Every line is in the log file.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -13,6 +13,10 @@ import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, Response as WorkerResponse } from "miniflare";
 import { CONSOLE_FOLDER, OPTIONS_FILE } from "./build.mjs";
 import { endAbandonedChain } from "./local-chain.mjs";
+import { openLogFile } from "./log-file.mjs";
+
+/** How a line of the log begins that says what happened, and that nothing is wrong. */
+const QUIET_LINE = '{"level":"info"';
 
 process.once("message", (settings) =>
   serve(settings).catch((error) => {
@@ -21,10 +25,12 @@ process.once("message", (settings) =>
   }),
 );
 
-async function serve({ host, port, build, persist, bindings, chain, sandbox }) {
+async function serve({ host, port, build, persist, logFile, bindings, chain, sandbox }) {
   let server = null;
+  const lines = openLogFile(logFile);
   async function end() {
     await server?.dispose().catch(() => {});
+    lines.flush();
     process.exit(0);
   }
   process.once("message", end);
@@ -45,7 +51,10 @@ async function serve({ host, port, build, persist, bindings, chain, sandbox }) {
       unsafeObservability: false,
       logRequests: false,
       log: new Log(LogLevel.WARN),
-      handleStructuredLogs: ({ message }) => process.send?.({ log: message }),
+      handleStructuredLogs: ({ message }) => {
+        lines.add(message.replaceAll("\n", " "));
+        if (!message.startsWith(QUIET_LINE)) process.send?.({ log: message });
+      },
       // Where wrangler keeps the databases, so that its own commands find the same ones.
       resourcePersistencePath: join(persist, "v3"),
       // The scheduled handler is called by hand: nothing else fires it here.

@@ -14,7 +14,7 @@ import { ensureInstalled, PROJECT, Stop } from "./install.mjs";
 import { startLocalChain } from "./local-chain.mjs";
 import { probePort } from "./ports.mjs";
 import { startSandbox, wantsSandbox } from "./sandbox.mjs";
-import { applyMigrations, startCron, startWorker, urlOf } from "./worker.mjs";
+import { applyMigrations, logFileOf, startCron, startWorker, urlOf } from "./worker.mjs";
 
 /** Children of a start that was killed notice, store the chain, and end. */
 const LEFTOVERS_GRACE_MS = 3_000;
@@ -104,7 +104,8 @@ function bindingsOf(given, folder, chainUrl) {
     SECRETS_KEY: secretOf(folder.path, "secrets-key", given.SECRETS_KEY, firstRootKey),
   };
   for (const [name, value] of Object.entries(given)) {
-    if (/^RPC_[A-Z0-9_]+$/.test(name) || name === "NETWORKS" || name === "DNS_RESOLVER") bindings[name] = value;
+    if (/^RPC_[A-Z0-9_]+$/.test(name) || ["NETWORKS", "DNS_RESOLVER", "LOG_LEVEL"].includes(name))
+      bindings[name] = value;
   }
   if (chainUrl !== undefined) bindings.RPC_LOCAL = chainUrl;
   return bindings;
@@ -137,7 +138,8 @@ function greeting(url, chainUrl, folder, enterUrl) {
   const lines = [`Sluice listens on ${url}`];
   if (chainUrl !== null) lines.push(`  local chain     ${chainUrl}  (network "local", chain id 31337)`);
   if (enterUrl !== null) lines.push(`  Console: ${enterUrl}`);
-  lines.push(`  data            ${folder}`, `  operator token  ${join(folder, "operator-token")}`, "", "Try it:");
+  lines.push(`  data            ${folder}`, `  log             ${logFileOf(folder)}`);
+  lines.push(`  operator token  ${join(folder, "operator-token")}`, "", "Try it:");
   lines.push(
     `  KEY=$(curl -s ${url}/v1/tenants -H 'content-type: application/json' -d '{"name":"My shop"}' | sed 's/.*"secret":"\\([^"]*\\)".*/\\1/')`,
     `  curl -s ${url}/v1/addresses -H "authorization: Bearer $KEY" -H 'content-type: application/json' -d '{"network":"local","address":"${ADDRESS}"}'`,

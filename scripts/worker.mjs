@@ -28,6 +28,11 @@ function persistFolder(folder) {
   return join(folder.path, "cloudflare");
 }
 
+/** Where every line of the Worker's log is. */
+export function logFileOf(path) {
+  return join(path, "log", "sluice.log");
+}
+
 /** Quiet tools that write nothing outside the data folder and ask nobody outside this machine. */
 function wranglerEnvironment(folder) {
   const environment = {
@@ -109,7 +114,16 @@ export function startWorker(folder, { host, port, build, bindings, chain, sandbo
   child.on("message", (message) => {
     if (typeof message === "object" && "log" in message) show(oneLine(message.log));
   });
-  child.send({ host, port, build, persist: persistFolder(folder), bindings, chain, sandbox });
+  child.send({
+    host,
+    port,
+    build,
+    persist: persistFolder(folder),
+    logFile: logFileOf(folder.path),
+    bindings,
+    chain,
+    sandbox,
+  });
 
   async function stop() {
     stopping = true;

@@ -5,6 +5,7 @@
  */
 
 import { type Env, readSettings } from "./env.ts";
+import { log } from "./log.ts";
 import type { EndpointApi, ScannerApi, TenantPeerApi } from "./objects/api.ts";
 import { objectOf } from "./steps.ts";
 import { clearTenantWork, overdueTenantWork, postponeTenantWork, type TenantWork } from "./store/d1/tenant-work.ts";
@@ -26,7 +27,7 @@ export async function patrol(env: Env, now: number): Promise<void> {
   );
   const results = await Promise.allSettled([...scanners, patrolEndpoints(env, now), patrolTenants(env, now)]);
   for (const result of results) {
-    if (result.status === "rejected") console.error(JSON.stringify({ at: "patrol", error: String(result.reason) }));
+    if (result.status === "rejected") log("error", "patrol_failed", {}, result.reason);
   }
 }
 
@@ -38,7 +39,7 @@ async function patrolEndpoints(env: Env, now: number): Promise<void> {
       await clearEndpointWait(env.DB, endpointId, dueAt);
     } catch (error) {
       // It stays listed, last: the next minute looks again.
-      console.error(JSON.stringify({ at: "patrol", endpoint: endpointId, error: String(error) }));
+      log("error", "patrol_failed", { endpoint: endpointId }, error);
       await recordEndpointWait(env.DB, endpointId, now);
     }
   }
@@ -61,9 +62,9 @@ async function patrolTenant(env: Env, seen: TenantWork, now: number): Promise<vo
     const dueAt = now + (isIdle ? UNSETTLED_MS : TENANT_MS);
     await postponeTenantWork(env.DB, tenantId, { dueAt, unresolved, mismatches });
   } catch (error) {
-    console.error(JSON.stringify({ at: "patrol", tenant: tenantId, error: String(error) }));
+    log("error", "patrol_failed", { tenant: tenantId }, error);
     await postponeTenantWork(env.DB, tenantId, { dueAt: now + TENANT_MS }).catch((cause: unknown) => {
-      console.error(JSON.stringify({ at: "patrol", tenant: tenantId, error: String(cause) }));
+      log("error", "patrol_failed", { tenant: tenantId }, cause);
     });
   }
 }

@@ -10,6 +10,7 @@ import { toBase64 } from "./core/base64.ts";
 import type { NetworkSettings } from "./core/network.ts";
 import { networksFrom } from "./core/network-settings.ts";
 import { BUILT_IN_NETWORKS } from "./core/networks.ts";
+import { LOG_LEVELS, type LogLevel, setLog } from "./log.ts";
 
 /** The part of the environment that is text. */
 export interface SettingsSource {
@@ -26,6 +27,8 @@ export interface SettingsSource {
   readonly SECRETS_KEY?: string | undefined;
   /** Opens http and loopback webhook targets, for local work only. */
   readonly ALLOW_LOCAL_WEBHOOKS?: string | undefined;
+  /** Least level of the lines that are logged: `info` (all), `warn` or `error`. */
+  readonly LOG_LEVEL?: string | undefined;
   /** URL of a DNS-over-HTTPS resolver (RFC 8484): what webhook targets' names lead to is looked up there. */
   readonly DNS_RESOLVER?: string | undefined;
   /** JSON by network id: see core/network-settings.ts. */
@@ -57,6 +60,7 @@ export interface Settings {
   /** At least one; the first encrypts. */
   readonly rootKeys: readonly RootKey[];
   readonly allowLocalWebhooks: boolean;
+  readonly logLevel: LogLevel;
   /** null: names are not looked up. */
   readonly dnsResolver: string | null;
 }
@@ -71,6 +75,8 @@ export class SettingsError extends Error {
   }
 }
 
+/** Of a part of a provider's path that may be a key. */
+const MIN_KEY_CHARS = 12;
 const MAX_URLS = 8;
 const MIN_SECRET_CHARS = 32;
 const MIN_DISTINCT_CHARS = 8;
@@ -93,6 +99,7 @@ export function readSettings(env: SettingsSource): Settings {
   if (before !== undefined) return before;
   const settings = parse(env);
   known.set(env, settings);
+  setLog(settings.logLevel, secretsOf(env, settings));
   return settings;
 }
 
@@ -117,10 +124,49 @@ function parse(env: SettingsSource): Settings {
   }
   const allowLocalWebhooks = flag(env.ALLOW_LOCAL_WEBHOOKS, "ALLOW_LOCAL_WEBHOOKS", problems);
   const dnsResolver = resolverUrl(env.DNS_RESOLVER, problems);
+  const logLevel = levelFrom(env.LOG_LEVEL, problems);
   const knownNetworks = allNetworks(env.NETWORKS, problems);
   const networks = enabledNetworks(env, knownNetworks, problems);
   if (problems.length > 0) throw new SettingsError(problems);
-  return { networks, knownNetworks, keyPepper, operatorToken, walletSeed, rootKeys, allowLocalWebhooks, dnsResolver };
+  return {
+    networks,
+    knownNetworks,
+    keyPepper,
+    operatorToken,
+    walletSeed,
+    rootKeys,
+    allowLocalWebhooks,
+    logLevel,
+    dnsResolver,
+  };
+}
+
+/** What the log never shows, whatever wrote it: the secrets, and of the providers' URLs what may be a key. */
+function secretsOf(env: SettingsSource, { keyPepper, operatorToken, walletSeed, rootKeys, networks }: Settings) {
+  const urls = [...networks.values()].flatMap((network) => network.urls);
+  const keys = rootKeys.flatMap(({ bytes }) => [toBase64(bytes), hexOf(bytes)]);
+  return [keyPepper, operatorToken, walletSeed, env.WALLET_SEED ?? "", ...keys, ...urls.flatMap(keysIn)];
+}
+
+/** Ends of paths that are the chain's name are as long as keys that somebody made by hand: they are hidden with them. */
+function keysIn(url: string): string[] {
+  const { username, password, pathname, searchParams } = new URL(url);
+  const texts = [username, password, ...pathname.split("/").filter((part) => part.length >= MIN_KEY_CHARS)];
+  return [...texts.flatMap((text) => [text, decoded(text)]), ...searchParams.values()];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function levelFrom(value: unknown, problems: string[]): LogLevel {
+  const level = LOG_LEVELS.find((one) => one === value);
+  if (level === undefined && !isUnset(value)) problems.push(`LOG_LEVEL: expected one of ${LOG_LEVELS.join(", ")}`);
+  return level ?? "info";
 }
 
 function allNetworks(json: unknown, problems: string[]): ReadonlyMap<string, NetworkSettings> {

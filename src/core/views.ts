@@ -285,6 +285,21 @@ export interface EventView {
   data: object;
 }
 
+/** What a caller did, or tried to: one entry of the tenant's audit log. */
+export interface AuditEntryView {
+  sequence: number;
+  created_at: string;
+  api_key_id: string;
+  via: "api_key" | "session";
+  request_id: string;
+  call: string;
+  subject: string | null;
+  outcome: string;
+  client_address: string | null;
+  user_agent: string | null;
+  hash: string;
+}
+
 export const SIGNATURE_SCHEMES = ["v1", "v1a"] as const;
 /** Standard Webhooks 1.0.0: symmetric and asymmetric. */
 export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number];

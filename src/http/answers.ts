@@ -36,6 +36,7 @@ export function mapAnswer<A, B>(answer: Answer<A>, make: (value: A) => Outcome<B
 /** RateLimit header fields for HTTP (draft-ietf-httpapi-ratelimit-headers), one policy for all calls of a tenant. */
 function setRateHeaders<E extends HttpEnv>(c: Context<E>, rate: RateState | null): void {
   if (rate === null) return;
+  if (rate.keyId !== undefined) c.set("keyId", rate.keyId);
   c.header("RateLimit-Policy", `"default";q=${rate.limit};w=${rate.windowS}`);
   c.header("RateLimit", `"default";r=${rate.remaining};t=${rate.resetS}`);
 }

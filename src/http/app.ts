@@ -9,9 +9,11 @@ import { describeApi } from "./description.ts";
 import { faultProblem } from "./faults.ts";
 import { refusalOfFields } from "./fields.ts";
 import { NOT_FOUND, problem } from "./problem.ts";
+import { logRequest } from "./request-line.ts";
 import { addressRoutes } from "./routes/addresses.ts";
 import { apiKeyRoutes } from "./routes/api-keys.ts";
 import { assetRoutes } from "./routes/assets.ts";
+import { auditRoutes } from "./routes/audit-log.ts";
 import { backfillRoutes } from "./routes/backfills.ts";
 import { depositRoutes } from "./routes/deposits.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -39,6 +41,7 @@ export function createApp(services: Services): App {
   });
 
   app.use(async (c, next) => {
+    const startedAt = services.now();
     c.set("services", services);
     // Always ours: an id from outside could be made to collide, or to carry text into the log.
     c.set("requestId", newId("req", services.random(16)));
@@ -50,6 +53,7 @@ export function createApp(services: Services): App {
     }
     c.header("X-Request-Id", c.get("requestId"));
     for (const [name, value] of Object.entries(ON_EVERY_ANSWER)) c.header(name, value);
+    logRequest(c, startedAt);
   });
 
   tenantRoutes(app);
@@ -66,6 +70,7 @@ export function createApp(services: Services): App {
   reconciliationRoutes(app);
   eventRoutes(app);
   webhookEndpointRoutes(app);
+  auditRoutes(app);
   backfillRoutes(app);
   policyRoutes(app);
   healthRoutes(app);

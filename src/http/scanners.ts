@@ -1,7 +1,7 @@
 /** What the scanners say of themselves. One that is slow or broken is missing here; it delays nobody. */
 
+import { log } from "../log.ts";
 import type { ScannerStatus } from "../objects/api.ts";
-import { logFault } from "./faults.ts";
 import type { Services } from "./services.ts";
 
 const STATUS_DEADLINE_MS = 2_000;
@@ -16,7 +16,7 @@ async function statusOrNull(services: Services, network: string): Promise<Scanne
   try {
     return await within(STATUS_DEADLINE_MS, services.scanner(network).status());
   } catch (thrown) {
-    logFault(thrown, { network, call: "status" });
+    log("error", "status_unknown", { network }, thrown);
     return null;
   }
 }

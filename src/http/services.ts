@@ -65,7 +65,12 @@ export type SignUpClaim =
 
 /** Every request has these. */
 export interface HttpEnv {
-  Variables: { services: Services; requestId: string };
+  Variables: {
+    services: Services;
+    requestId: string;
+    /** The key that called, or that the session was signed in with, once its tenant's object has told. */
+    keyId?: string;
+  };
 }
 
 export type App = OpenAPIHono<HttpEnv>;

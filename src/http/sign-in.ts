@@ -9,6 +9,7 @@ import type { Answer, KeyCaller } from "../objects/api.ts";
 import { UNAUTHORIZED } from "./problem.ts";
 import type { HttpEnv } from "./services.ts";
 import { setSessionCookie } from "./session-cookie.ts";
+import { clientOf } from "./stages.ts";
 
 export async function openSession<E extends HttpEnv>(c: Context<E>, caller: KeyCaller): Promise<Answer<SessionView>> {
   const { services } = c.var;
@@ -26,6 +27,6 @@ export async function signIn(c: Context<HttpEnv>, secret: string): Promise<Refus
   const { services, requestId } = c.var;
   const key = readApiKey(secret, services.settings.keyPepper);
   if (key === null) return UNAUTHORIZED;
-  const answer = await openSession(c, { tenantId: key.tenantId, keyHash: key.hash, requestId });
+  const answer = await openSession(c, { tenantId: key.tenantId, keyHash: key.hash, requestId, client: clientOf(c) });
   return answer.ok ? null : answer.refusal;
 }

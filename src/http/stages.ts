@@ -8,10 +8,11 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils";
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { readApiKey } from "../core/api-key.ts";
+import { clientAddressShown, userAgentShown } from "../core/audit-entry.ts";
 import { equalInConstantTime } from "../core/keyed-token.ts";
 import type { Refusal } from "../core/refusal.ts";
 import { readSessionToken } from "../core/session-token.ts";
-import type { Caller, Idempotency, KeyCaller, SessionCaller } from "../objects/api.ts";
+import type { Caller, Client, Idempotency, KeyCaller, SessionCaller } from "../objects/api.ts";
 import { IDEMPOTENCY_KEY } from "../schema/fields.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { isOfUnprovenName } from "./page-origin.ts";
@@ -64,14 +65,24 @@ function keyCaller<E extends HttpEnv>(c: Context<E>): KeyCaller | null {
   const { services, requestId }: HttpEnv["Variables"] = c.var;
   const text = bearerToken(c);
   const key = text === null ? null : readApiKey(text, services.settings.keyPepper);
-  return key === null ? null : { tenantId: key.tenantId, keyHash: key.hash, requestId };
+  return key === null ? null : { tenantId: key.tenantId, keyHash: key.hash, requestId, client: clientOf(c) };
 }
 
 function sessionCaller<E extends HttpEnv>(c: Context<E>): SessionCaller | null {
   const { services, requestId }: HttpEnv["Variables"] = c.var;
   const text = sessionCookie(c);
   const session = text === null ? null : readSessionToken(text, services.settings.keyPepper);
-  return session === null ? null : { tenantId: session.tenantId, sessionHash: session.hash, requestId };
+  if (session === null) return null;
+  return { tenantId: session.tenantId, sessionHash: session.hash, requestId, client: clientOf(c) };
+}
+
+/**
+ * Cloudflare sets this header on every request, whatever the client sent; so does the local server, to the address
+ * that it was called from. X-Forwarded-For is anybody's own words, and is not read.
+ */
+export function clientOf(c: Context): Client {
+  const address = clientAddressShown(c.req.header("cf-connecting-ip") ?? null);
+  return { address, userAgent: userAgentShown(c.req.header("user-agent") ?? null) };
 }
 
 const UNPROVEN_NAME: Refusal = {

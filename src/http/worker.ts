@@ -6,11 +6,11 @@
 import { newId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusal.ts";
 import { type Env, readSettings } from "../env.ts";
+import { log } from "../log.ts";
 import { objectOf, step } from "../steps.ts";
 import { withdrawalTotals } from "../store/d1/tenant-work.ts";
 import { claimSignUp, insertTenant, ping } from "../store/d1/tenants.ts";
 import { createApp, ON_EVERY_ANSWER } from "./app.ts";
-import { logFault } from "./faults.ts";
 import { problemParts } from "./problem.ts";
 import type { App, Services } from "./services.ts";
 
@@ -59,7 +59,7 @@ const MISCONFIGURED: Refusal = {
 
 function misconfigured(thrown: unknown): Response {
   const requestId = newId("req", crypto.getRandomValues(new Uint8Array(16)));
-  logFault(thrown, { request_id: requestId, call: "settings" });
+  log("error", "settings_refused", { request_id: requestId }, thrown);
   const { body, status, headers } = problemParts(MISCONFIGURED, requestId, null);
   return Response.json(body, { status, headers: { ...headers, "X-Request-Id": requestId, ...ON_EVERY_ANSWER } });
 }

@@ -14,6 +14,7 @@ import type {
   AddressView,
   ApiKeyView,
   AssetView,
+  AuditEntryView,
   BackfillView,
   BalanceView,
   DeliveryView,
@@ -47,6 +48,15 @@ export interface KeyCaller {
   /** Hex HMAC-SHA256 of the whole key under the pepper; the object finds the key by it. */
   readonly keyHash: string;
   readonly requestId: string;
+  readonly client?: Client;
+}
+
+/** Where a request comes from, as the platform that took it says; for the audit log. */
+export interface Client {
+  /** null: the platform names none. */
+  readonly address: string | null;
+  /** What it calls itself: printable ASCII, bounded. Anybody can say anything. */
+  readonly userAgent: string | null;
 }
 
 /** A browser that signed in with a key: the object finds the session by the hash of its token, and by it the key. */
@@ -54,6 +64,7 @@ export interface SessionCaller {
   readonly tenantId: string;
   readonly sessionHash: string;
   readonly requestId: string;
+  readonly client?: Client;
 }
 
 /** `Idempotency-Key` of a POST with the fingerprint of what the request means, or null when none was sent. */
@@ -65,6 +76,8 @@ export interface RateState {
   readonly windowS: number;
   readonly remaining: number;
   readonly resetS: number;
+  /** Whose requests are counted. */
+  readonly keyId?: string;
 }
 
 /** `rate` is null when the key itself was refused. */
@@ -84,6 +97,8 @@ export interface PageRequest {
 }
 
 export interface SignUp {
+  readonly requestId: string;
+  readonly client?: Client;
   readonly tenant: { readonly id: string; readonly name: string; readonly email: string | null };
   readonly key: { readonly id: string; readonly hash: string; readonly scopes: readonly Scope[] };
   readonly now: number;
@@ -131,6 +146,13 @@ export interface DepositFilter {
   readonly asset?: string;
   readonly status?: DepositStatus;
   readonly tx_id?: string;
+}
+
+/** `after`: strictly after this sequence. */
+export interface AuditFilter {
+  readonly after: number;
+  readonly call: string | null;
+  readonly keyId: string | null;
 }
 
 export interface TenantApi {
@@ -225,6 +247,8 @@ export interface TenantApi {
   ): Promise<Answer<Page<LedgerEntryView>>>;
 
   /** Answers after `waitMs` at the latest when there is nothing yet; 0: at once. */
+  /** Oldest first. */
+  listAuditLog(caller: Caller, filter: AuditFilter, limit: number): Promise<Answer<Page<AuditEntryView>>>;
   listEvents(
     caller: Caller,
     filter: { readonly after: number; readonly types: readonly EventType[] | null; readonly subject: string | null },

@@ -10,6 +10,7 @@ import { createChainNodes } from "../chains/nodes.ts";
 import { ChainFault } from "../chains/port.ts";
 import { type Outcome, refuse } from "../core/refusal.ts";
 import { type Env, readSettings } from "../env.ts";
+import { log } from "../log.ts";
 import { migrateScannerDb, openScannerDb, type ScannerDb } from "../store/scanner/database.ts";
 import { earliestJobDue } from "../store/scanner/job-store.ts";
 import { allCounters, readState } from "../store/scanner/state-store.ts";
@@ -151,7 +152,7 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
       // Re-armed below: an alarm that throws dies for good after a few tries.
       s.memory.failedPolls++;
       s.memory.lastError = error instanceof Error ? error.message : String(error);
-      console.error(JSON.stringify({ at: "poll", network: s.network.id, error: s.memory.lastError }));
+      log("error", "poll_failed", { network: s.network.id, failed_polls: s.memory.failedPolls }, error);
     }
     if (!isActive(s)) return;
     await this.#storage.setAlarm(this.#nextPoll(s, startedAt, more));

@@ -15,9 +15,10 @@ import { apiKeyById, insertApiKey, insertTenantRow, tenantRow, toApiKeyView } fr
 import { duplicatesByNetwork } from "../store/tenant/network-store.ts";
 import { markTold, wasTold } from "../store/tenant/notice-store.ts";
 import { putConfirmationRules } from "../store/tenant/policy-store.ts";
-import { deleteSession } from "../store/tenant/session-store.ts";
+import { deleteSession, sessionByHash } from "../store/tenant/session-store.ts";
 import type {
   Answer,
+  AuditFilter,
   BackfillSlice,
   Caller,
   DepositFilter,
@@ -35,6 +36,7 @@ import type {
 } from "./api.ts";
 import { createAddress, deleteAddress, getAddress, pageOfAddresses, unknownNetwork } from "./tenant/addresses.ts";
 import { createAsset, pageOfAssets } from "./tenant/assets.ts";
+import { AuditedCall } from "./tenant/audited-call.ts";
 import { createBackfill, oneBackfill } from "./tenant/backfills.ts";
 import { allAssets, assetsNamed, mustFindAsset } from "./tenant/context.ts";
 import { iso } from "./tenant/deposit-view.ts";
@@ -98,6 +100,14 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
           replacedAt: null,
           originId: null,
         });
+        const caller = { tenantId: input.tenant.id, keyHash: input.key.hash, requestId: input.requestId };
+        new AuditedCall(
+          this.c,
+          input.client === undefined ? caller : { ...caller, client: input.client },
+          input.key.id,
+          "signUp",
+          input.tenant.id,
+        ).done();
       });
     }
     const key = apiKeyById(db, input.key.id);
@@ -119,7 +129,9 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
   // ---- keys ---------------------------------------------------------------------------------------
 
   async createApiKey(caller: Caller, key: NewKey, idempotency: Idempotency) {
-    return this.serve(caller, "admin", () => createKey(this.c, caller.tenantId, key, idempotency));
+    return this.change(caller, "admin", ["createApiKey", null], (_, audit) =>
+      createKey(this.c, caller.tenantId, key, idempotency, audit),
+    );
   }
 
   async listApiKeys(caller: Caller, page: PageRequest) {
@@ -127,7 +139,7 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
   }
 
   async revokeApiKey(caller: Caller, id: string) {
-    return this.serve(caller, "admin", () => revokeKey(this.c, id));
+    return this.change(caller, "admin", ["revokeApiKey", id], (_, audit) => revokeKey(this.c, id, audit));
   }
 
   async rotateApiKey(
@@ -137,13 +149,15 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
     overlapS: number,
     idempotency: Idempotency,
   ) {
-    return this.serve(caller, "admin", () => rotateKey(this.c, caller.tenantId, id, key, overlapS, idempotency));
+    return this.change(caller, "admin", ["rotateApiKey", id], (_, audit) =>
+      rotateKey(this.c, caller.tenantId, id, key, overlapS, idempotency, audit),
+    );
   }
 
   // ---- sessions -----------------------------------------------------------------------------------
 
   async createSession(caller: KeyCaller, hash: string) {
-    return this.serve(caller, "read", (key) => ({
+    return this.change(caller, "read", ["createSession", null], (key) => ({
       ok: true,
       value: createSession(this.c, this.#view(), key, hash),
       created: true,
@@ -159,13 +173,18 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
 
   /** Not served as the others are: signing out needs no scope, and no count of requests stands in its way. */
   async endSession(caller: SessionCaller): Promise<void> {
+    const held = sessionByHash(this.c.db, caller.sessionHash);
+    if (held === undefined) return;
     deleteSession(this.c.db, caller.sessionHash);
+    new AuditedCall(this.c, caller, held.keyId, "endSession", null).done();
   }
 
   // ---- assets and addresses -----------------------------------------------------------------------
 
   async createAsset(caller: Caller, input: Parameters<TenantApi["createAsset"]>[1], idempotency: Idempotency) {
-    return this.serve(caller, "addresses:write", () => createAsset(this.c, caller.tenantId, input, idempotency));
+    return this.change(caller, "addresses:write", ["createAsset", input.contract], (_, audit) =>
+      createAsset(this.c, caller.tenantId, input, idempotency, audit),
+    );
   }
 
   async listAssets(caller: Caller, network: string | null) {
@@ -173,15 +192,21 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
   }
 
   async createAddress(caller: Caller, input: Parameters<TenantApi["createAddress"]>[1], idempotency: Idempotency) {
-    return this.serve(caller, "addresses:write", () => createAddress(this.c, caller.tenantId, input, idempotency));
+    return this.change(caller, "addresses:write", ["createAddress", null], (_, audit) =>
+      createAddress(this.c, caller.tenantId, input, idempotency, audit),
+    );
   }
 
   async deriveAddress(caller: Caller, input: Parameters<TenantApi["deriveAddress"]>[1], idempotency: Idempotency) {
-    return this.serve(caller, "addresses:write", () => deriveAddress(this.c, caller.tenantId, input, idempotency));
+    return this.change(caller, "addresses:write", ["createAddress", null], (_, audit) =>
+      deriveAddress(this.c, caller.tenantId, input, idempotency, audit),
+    );
   }
 
   async createXpub(caller: Caller, input: Parameters<TenantApi["createXpub"]>[1], idempotency: Idempotency) {
-    return this.serve(caller, "addresses:write", () => createXpub(this.c, caller.tenantId, input, idempotency));
+    return this.change(caller, "addresses:write", ["createXpub", null], () =>
+      createXpub(this.c, caller.tenantId, input, idempotency),
+    );
   }
 
   async listXpubs(caller: Caller, page: PageRequest) {
@@ -201,9 +226,9 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
   }
 
   async deleteAddress(caller: Caller, id: string) {
-    return this.serve(caller, "addresses:write", () => {
+    return this.change(caller, "addresses:write", ["deleteAddress", id], (_, audit) => {
       this.followUpLater();
-      return deleteAddress(this.c, caller.tenantId, id);
+      return deleteAddress(this.c, caller.tenantId, id, audit);
     });
   }
 
@@ -229,6 +254,10 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
     return this.serve(caller, "read", () => awaitEvents(this.c, this.eventWaits, caller, filter, limit, waitMs));
   }
 
+  async listAuditLog(caller: Caller, filter: AuditFilter, limit: number) {
+    return this.serve(caller, "admin", () => reads.pageOfAuditLog(this.c, filter, limit));
+  }
+
   async getEvent(caller: Caller, id: string) {
     return this.serve(caller, "read", () => reads.oneEvent(this.c, id));
   }
@@ -236,9 +265,9 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
   // ---- backfills and policies ---------------------------------------------------------------------
 
   async createBackfill(caller: Caller, input: Parameters<TenantApi["createBackfill"]>[1], idempotency: Idempotency) {
-    return this.serve(caller, "addresses:write", () => {
+    return this.change(caller, "addresses:write", ["createBackfill", null], (_, audit) => {
       this.followUpLater();
-      return createBackfill(this.c, caller.tenantId, input, idempotency);
+      return createBackfill(this.c, caller.tenantId, input, idempotency, audit);
     });
   }
 
@@ -251,7 +280,7 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
   }
 
   async putConfirmations(caller: Caller, network: string, rules: ConfirmationRules): Promise<Answer<PoliciesView>> {
-    return this.serve(caller, "admin", () => {
+    return this.change(caller, "admin", ["putConfirmations", network], () => {
       const settings = this.c.settings.networks.get(network)?.settings;
       if (settings === undefined) return unknownNetwork(network);
       const errors = checkRules(settings, rules, (symbol) => {

@@ -5,7 +5,7 @@ import { EVENT_TYPES } from "../core/views.ts";
 import { DEPOSIT_EXAMPLE } from "./deposit.ts";
 import { EXAMPLE } from "./examples.ts";
 import { line, maybe, timeOf } from "./fields.ts";
-import { Limit } from "./page.ts";
+import { Limit, Sequence } from "./page.ts";
 
 export const Event = z
   .object({
@@ -54,13 +54,6 @@ export const EventPage = z
     next_cursor: z.string().nullable().openapi({ description: "Pass it as after; null: nothing more now." }),
   })
   .openapi("EventPage");
-
-/** A sequence number as it stands in a query: canonical, and a safe integer. */
-const Sequence = z
-  .string()
-  .refine((text) => /^(0|[1-9][0-9]{0,15})$/.test(text) && Number.isSafeInteger(Number(text)), "expected a sequence")
-  .transform(Number)
-  .openapi({ type: "integer", minimum: 0 });
 
 const EventTypes = z
   .string()

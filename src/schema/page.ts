@@ -19,6 +19,13 @@ export const Limit = z
     description: "Items of one page at most.",
   });
 
+/** A sequence number as it stands in a query: canonical, and a safe integer. */
+export const Sequence = z
+  .string()
+  .refine((text) => /^(0|[1-9][0-9]{0,15})$/.test(text) && Number.isSafeInteger(Number(text)), "expected a sequence")
+  .transform(Number)
+  .openapi({ type: "integer", minimum: 0 });
+
 /** Opaque here: whoever made it checks it. */
 export const Cursor = z
   .string()

@@ -3,6 +3,7 @@
 import { checkedRetries, checkedTimeout } from "./bounds.ts";
 import type { AbortSignalLike, Fetch } from "./platform.ts";
 import { ApiKeyCalls, SessionCalls, SignUpCalls, TenantCalls } from "./resources/access.ts";
+import { AuditLogCalls } from "./resources/audit-log.ts";
 import { AddressCalls, AssetCalls, BackfillCalls, DepositCalls, NetworkCalls, XpubCalls } from "./resources/chain.ts";
 import { EventCalls } from "./resources/events.ts";
 import { BalanceCalls, LedgerEntryCalls, ReconciliationCalls } from "./resources/ledger.ts";
@@ -53,6 +54,7 @@ export class Sluice {
   readonly wallets: WalletCalls;
   readonly policies: PolicyCalls;
   readonly webhookEndpoints: WebhookEndpointCalls;
+  readonly auditLog: AuditLogCalls;
   readonly events: EventCalls;
   readonly backfills: BackfillCalls;
   readonly reconciliation: ReconciliationCalls;
@@ -90,6 +92,7 @@ export class Sluice {
     this.wallets = new WalletCalls(transport);
     this.policies = new PolicyCalls(transport);
     this.webhookEndpoints = new WebhookEndpointCalls(transport);
+    this.auditLog = new AuditLogCalls(transport);
     this.events = new EventCalls(transport);
     this.backfills = new BackfillCalls(transport);
     this.reconciliation = new ReconciliationCalls(transport);

@@ -1,5 +1,6 @@
 /** What the package offers. */
 
+export { type AuditHead, type AuditVerdict, auditGenesis, auditHash, verifyAuditLog } from "./audit-log.ts";
 export type { Answered, AnswerInfo, Call } from "./call.ts";
 export { Sluice, type SluiceOptions } from "./client.ts";
 export {

@@ -4,6 +4,7 @@
  * service's schemas by a test.
  */
 
+import type { AuditedCall } from "../core/audit-entry.ts";
 import type { AddressType } from "../core/extended-key.ts";
 import type {
   BalanceView,
@@ -25,6 +26,7 @@ export type {
   AddressView as Address,
   ApiKeyView as ApiKey,
   AssetView as Asset,
+  AuditEntryView as AuditEntry,
   BackfillView as Backfill,
   BalanceView as Balance,
   DeliveryAttemptView as DeliveryAttempt,
@@ -45,7 +47,17 @@ export type {
   WithdrawalView as Withdrawal,
   XpubView as Xpub,
 } from "../core/views.ts";
-export type { AddressType, ConfirmationRule, DepositStatus, EventType, Page, Scope, SignatureScheme, WithdrawalState };
+export type {
+  AddressType,
+  AuditedCall,
+  ConfirmationRule,
+  DepositStatus,
+  EventType,
+  Page,
+  Scope,
+  SignatureScheme,
+  WithdrawalState,
+};
 
 // ---- events -----------------------------------------------------------------------------------
 
@@ -297,6 +309,14 @@ export interface WithdrawalFilter extends Paged {
 
 export interface DeliveryFilter extends Paged {
   status?: "pending" | "delivered" | "given_up" | undefined;
+}
+
+export interface AuditFilter extends Paged {
+  /** The last sequence you have. Left out: from the first entry on. */
+  after?: number | undefined;
+  /** By its operationId: `approveWithdrawal`, say. */
+  call?: AuditedCall | undefined;
+  api_key_id?: string | undefined;
 }
 
 export interface EventFilter extends Paged {

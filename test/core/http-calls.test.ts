@@ -12,6 +12,7 @@ const CALLER = {
   tenantId: TENANT_ID,
   keyHash: expect.stringMatching(/^[0-9a-f]{64}$/),
   requestId: expect.stringMatching(/^req_/),
+  client: { address: null, userAgent: null },
 };
 const FIRST_PAGE = { limit: 50, cursor: null };
 const RULES = { default: null, assets: {} };
@@ -135,6 +136,15 @@ const table: [string, string, unknown, string, unknown[], number][] = [
     200,
   ],
   ["GET", "/v1/ledger/entries?network=local", undefined, "listLedgerEntries", [{ network: "local" }, FIRST_PAGE], 200],
+  ["GET", "/v1/audit-log", undefined, "listAuditLog", [{ after: 0, call: null, keyId: null }, 50], 200],
+  [
+    "GET",
+    `/v1/audit-log?cursor=7&limit=9&call=createWithdrawal&api_key_id=key_${ID}`,
+    undefined,
+    "listAuditLog",
+    [{ after: 7, call: "createWithdrawal", keyId: `key_${ID}` }, 9],
+    200,
+  ],
   ["GET", "/v1/events", undefined, "listEvents", [{ after: 0, types: null, subject: null }, 50, 0], 200],
   [
     "GET",

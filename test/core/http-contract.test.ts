@@ -204,9 +204,9 @@ const scopesInSource = new Map(
   [...projectFiles()]
     .filter(([path]) => path.startsWith("src/objects/tenant"))
     .flatMap(([, source]) =>
-      [...source.matchAll(/^ {2}async (\w+)\((?:(?!^ {2}\}).)*?this\.(?:serve|#write)\(caller, "([a-z:]+)"/gms)].map(
-        ([, method = "", scope = ""]): [string, string] => [method, scope],
-      ),
+      [
+        ...source.matchAll(/^ {2}async (\w+)\((?:(?!^ {2}\}).)*?this\.(?:serve|change|#write)\(caller, "([a-z:]+)"/gms),
+      ].map(([, method = "", scope = ""]): [string, string] => [method, scope]),
     ),
 );
 

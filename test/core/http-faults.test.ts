@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ChainFault } from "../../src/chains/port.ts";
-import { logFault } from "../../src/http/faults.ts";
+import { log } from "../../src/log.ts";
 import { API_KEY, fakeApp, keyed, problemOf } from "../support/http-app.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -10,6 +10,7 @@ let lines: string[] = [];
 beforeEach(() => {
   lines = [];
   vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+  vi.spyOn(console, "warn").mockReturnValue();
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -72,14 +73,14 @@ describe("500 internal_error, with nothing of the error", () => {
   });
 });
 
-test("one line of the log names the request, the path and the error", async () => {
+test("one line of the log names the request and the error", async () => {
   const { problem } = await thrown(new RangeError("a journal does not sum to zero"));
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? "")).toEqual({
     level: "error",
+    time: expect.stringMatching(/^2\d{3}-.*Z$/),
+    event: "request_failed",
     request_id: problem.request_id,
-    method: "GET",
-    path: "/v1/tenant",
     retryable: false,
     error: "RangeError",
     message: "a journal does not sum to zero",
@@ -95,7 +96,7 @@ test("what looks like a secret is struck out of a message", () => {
     `wss://node.example/${"s".repeat(40)}`,
     `xprv9${"s".repeat(106)}`,
   ].join(" ");
-  logFault(new Error(message), {});
+  log("error", "x", {}, new Error(message));
   const { message: logged } = JSON.parse(lines[0] ?? "") as { message: string };
   expect(logged).toBe(
     "sk_*** whsec_*** authorization: Bearer *** https://rpc.example/*** wss://node.example/*** xprv***",
@@ -103,7 +104,7 @@ test("what looks like a secret is struck out of a message", () => {
 });
 
 test("a message of any length is one short line", () => {
-  logFault(new Error("x\n".repeat(100_000)), {});
+  log("error", "x", {}, new Error("x\n".repeat(100_000)));
   expect(lines[0]?.length).toBeLessThan(1_500);
   expect(lines[0]).not.toContain("\n");
 });

@@ -55,6 +55,7 @@ test("the calls are exactly these", () => {
     "GET /v1/addresses/{id}",
     "GET /v1/api-keys",
     "GET /v1/assets",
+    "GET /v1/audit-log",
     "GET /v1/backfills/{id}",
     "GET /v1/balances",
     "GET /v1/deposits",

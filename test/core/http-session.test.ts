@@ -24,6 +24,8 @@ const NOW = Date.parse("2026-06-01T00:00:00.000Z");
 const HOUR_MS = 3_600_000;
 const ID = "01h455vb4pex5vsknk084sn02q";
 const { Cookie: COOKIE, Origin: OWN } = BY_SESSION;
+/** No platform that names the client, and a client that names nothing. */
+const NOBODY = { address: null, userAgent: null };
 const SESSION_HASH = readSessionToken(SESSION_TOKEN, PEPPER)?.hash ?? "";
 
 const written: string[] = [];
@@ -120,7 +122,10 @@ describe("sign-out", () => {
       "__Host-sluice=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict",
     ]);
     expect(calls.map(({ method, args }) => [method, args])).toEqual([
-      ["endSession", [{ tenantId: TENANT_ID, sessionHash: SESSION_HASH, requestId: expect.any(String) }]],
+      [
+        "endSession",
+        [{ tenantId: TENANT_ID, sessionHash: SESSION_HASH, requestId: expect.any(String), client: NOBODY }],
+      ],
     ]);
   });
 
@@ -158,7 +163,14 @@ describe("calls with the cookie", () => {
           to: "tenant",
           id: TENANT_ID,
           method: "getTenant",
-          args: [{ tenantId: TENANT_ID, sessionHash: SESSION_HASH, requestId: response.headers.get("x-request-id") }],
+          args: [
+            {
+              tenantId: TENANT_ID,
+              sessionHash: SESSION_HASH,
+              requestId: response.headers.get("x-request-id"),
+              client: NOBODY,
+            },
+          ],
         },
       ]);
     }
@@ -221,6 +233,7 @@ describe("an Authorization header always wins", () => {
       tenantId: TENANT_ID,
       keyHash: expect.any(String),
       requestId: expect.any(String),
+      client: NOBODY,
     });
   });
 
@@ -296,7 +309,12 @@ describe("a change needs the service's own Origin", () => {
       expect([path, response.ok]).toEqual([path, true]);
     }
     expect(calls.map(({ args }) => args[0])).toEqual(
-      changes.map(() => ({ tenantId: TENANT_ID, sessionHash: SESSION_HASH, requestId: expect.any(String) })),
+      changes.map(() => ({
+        tenantId: TENANT_ID,
+        sessionHash: SESSION_HASH,
+        requestId: expect.any(String),
+        client: NOBODY,
+      })),
     );
   });
 });

@@ -231,6 +231,12 @@ const ROWS: readonly Row[] = [
     gives: PAGE,
   },
   {
+    call: "GET /v1/audit-log",
+    run: (s) => first(s.auditLog.list({ after: 3, call: "revokeApiKey", api_key_id: `key_${ID}` })),
+    reaches: "listAuditLog",
+    gives: PAGE,
+  },
+  {
     call: "GET /v1/events",
     run: (s) => first(s.events.list({ after: 3, types: ["deposit.confirmed", "deposit.reverted"] })),
     reaches: "listEvents",

@@ -195,10 +195,12 @@ describe("coins", () => {
     });
     expect(await told()).toEqual(["bob 40 native ix:1", "1 irregular"]);
     expect(JSON.parse(warned[0] ?? "")).toEqual({
-      at: "irregular payment",
+      level: "warn",
+      time: expect.any(String),
+      event: "irregular_payment",
       node: "node.test",
       height: chain.head,
-      txId,
+      tx_id: txId,
       address: ANN.address,
       asset: "native",
       expected: "500",

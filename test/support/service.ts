@@ -22,7 +22,7 @@ export const TEMPLATE = "SLUICE_TEST_TEMPLATE";
 
 /** Settings of the shell that runs the tests must not reach the service. */
 const SETTINGS =
-  /^(RPC_.*|NETWORKS|PORT|HOST|DATA_DIR|KEY_PEPPER|OPERATOR_TOKEN|WALLET_SEED|SECRETS_KEY|ALLOW_LOCAL_WEBHOOKS|DNS_RESOLVER|SANDBOX|SLUICE_.*)$/;
+  /^(RPC_.*|NETWORKS|PORT|HOST|DATA_DIR|KEY_PEPPER|OPERATOR_TOKEN|WALLET_SEED|SECRETS_KEY|ALLOW_LOCAL_WEBHOOKS|DNS_RESOLVER|LOG_LEVEL|SANDBOX|SLUICE_.*)$/;
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -50,6 +50,8 @@ export interface Service {
   readonly walletSeed: string;
   /** All that was printed since the last start. */
   output(): string;
+  /** All that was logged, by every start on this folder. Lines come a moment after what they tell of. */
+  log(): string;
   /** Every process that works for this service, the start script first. */
   processes(): number[];
   api<Body = unknown>(method: string, path: string, options?: ApiOptions): Promise<ApiAnswer<Body>>;
@@ -168,6 +170,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
       return environment.WALLET_SEED ?? readFileSync(join(dataDir, "wallet-seed"), "utf8").trim();
     },
     output: () => run.output(),
+    log: () => readFileSync(join(dataDir, "log", "sluice.log"), "utf8"),
     processes: () => [...(run.child.pid === undefined || run.ended() ? [] : [run.child.pid]), ...processesOn(dataDir)],
     api,
     async signUp(name = "A shop") {

@@ -94,6 +94,7 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
     tenantMigrations as Migrations,
     [
       "attempts",
+      "audit_log",
       "coins",
       "counters",
       "expiring_attempts",

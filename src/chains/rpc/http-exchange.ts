@@ -54,8 +54,10 @@ export class HttpExchange {
     const parsed = parseProviderUrl(url);
     this.name = parsed.host;
     // A token too short to be a secret would only tear holes into messages.
-    this.#secrets = [...(bearer && bearer.length >= MIN_SECRET_CHARS ? [bearer] : []), ...secretsOf(parsed)];
     const identity = bearer ? { authorization: `Bearer ${bearer}` } : authorization(parsed, keyHeaders);
+    // What is sent in a header may come back in an answer as it was sent: user and password in base64.
+    const sent = Object.values(identity).map((value) => value.replace(/^(Basic|Bearer) /, ""));
+    this.#secrets = [...sent.filter((one) => one.length >= MIN_SECRET_CHARS), ...secretsOf(parsed)];
     this.#headers = { "content-type": "application/json", accept: "application/json", ...identity };
     parsed.username = "";
     parsed.password = "";

@@ -5,6 +5,7 @@
  */
 
 import type { Transfer } from "../../core/transfer.ts";
+import { log } from "../../log.ts";
 import { Cut } from "../cut.ts";
 import type { BlockRef, Interest, Reading } from "../port.ts";
 import type { RpcAnswer, RpcClient } from "../rpc/client.ts";
@@ -214,13 +215,13 @@ function readingOf({ refs, arrivals, cut }: Found, interest: Interest, rpc: RpcC
   for (const { tx, address, asset, expected, arrived, ref } of odd) {
     const evidence = {
       height: ref.height,
-      txId: tx.txId,
+      tx_id: tx.txId,
       address,
       asset,
       expected: String(expected),
       arrived: String(arrived),
     };
-    console.warn(JSON.stringify({ at: "irregular payment", node: rpc.name, ...evidence }));
+    log("warn", "irregular_payment", { node: rpc.name, ...evidence });
   }
   return {
     blocks: refs,

@@ -117,6 +117,7 @@ export const TAGS = [
   { name: "Withdrawals", description: "Payments out, each made at most once." },
   { name: "Wallets", description: "The hot wallets that withdrawals are paid from, and who signs for them." },
   { name: "Reconciliation", description: "Chain, keys and ledger compared." },
+  { name: "Audit log", description: "What callers did and tried, in a chain that shows what was changed in it." },
   { name: "Events", description: "Everything that happened, in order and without a gap." },
   { name: "Webhook endpoints", description: "Where events are sent, and what was delivered." },
   { name: "Backfills", description: "Past heights read again." },

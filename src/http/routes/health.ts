@@ -2,10 +2,10 @@
 
 import { createRoute } from "@hono/zod-openapi";
 import type { Refusal } from "../../core/refusal.ts";
+import { log } from "../../log.ts";
 import { Health } from "../../schema/operator.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { json, problems } from "../calls.ts";
-import { logFault } from "../faults.ts";
 import { problem } from "../problem.ts";
 import { within } from "../scanners.ts";
 import type { App } from "../services.ts";
@@ -31,7 +31,7 @@ export function healthRoutes(app: App): void {
     try {
       await within(DEADLINE_MS, c.var.services.store.ping());
     } catch (thrown) {
-      logFault(thrown, { request_id: c.var.requestId, call: "ping" });
+      log("error", "database_out_of_reach", { request_id: c.var.requestId }, thrown);
       return problem(c, NOT_READY, null);
     }
     return c.json({ status: "ok" } as const, 200);

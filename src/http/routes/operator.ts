@@ -1,16 +1,17 @@
 /** The operator's calls: metrics, a look at one network, and the end of a halt. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { log } from "../../log.ts";
 import type { ScannerStatus } from "../../objects/api.ts";
 import { NetworkId } from "../../schema/fields.ts";
 import { ResumeBody, Resumed, ScannerView } from "../../schema/operator.ts";
 import { NoQuery } from "../../schema/page.ts";
 import { json, mayRefuse, operated, operatedAction, optionalBody, problems } from "../calls.ts";
-import { logFault } from "../faults.ts";
 import { METRICS_TYPE, metricsText } from "../metrics.ts";
 import { NOT_FOUND, problem } from "../problem.ts";
 import { scannerStatuses, within } from "../scanners.ts";
 import type { App, Services, WithdrawalTotals } from "../services.ts";
+import { clientOf } from "../stages.ts";
 
 const tags = ["Operator"];
 const params = z.object({ id: NetworkId });
@@ -80,7 +81,15 @@ export function operatorRoutes(app: App): void {
     const { services } = c.var;
     const { id } = c.req.valid("param");
     if (!services.settings.networks.has(id)) return problem(c, NOT_FOUND, null);
-    const outcome = await services.scanner(id).resume(c.req.valid("json").from_height);
+    const fromHeight = c.req.valid("json").from_height;
+    const outcome = await services.scanner(id).resume(fromHeight);
+    log("warn", "network_resumed_by_operator", {
+      request_id: c.var.requestId,
+      network: id,
+      from_height: fromHeight,
+      outcome: outcome.ok ? "ok" : outcome.refusal.code,
+      client: clientOf(c).address,
+    });
     return outcome.ok ? c.json({ from_height: outcome.value.fromHeight }, 202) : problem(c, outcome.refusal, null);
   });
 }
@@ -90,7 +99,7 @@ async function withdrawalTotalsOrNull({ store }: Services): Promise<WithdrawalTo
   try {
     return await within(TOTALS_DEADLINE_MS, store.withdrawalTotals());
   } catch (thrown) {
-    logFault(thrown, { call: "withdrawalTotals" });
+    log("error", "totals_unknown", {}, thrown);
     return null;
   }
 }

@@ -18,7 +18,7 @@ import { send } from "../answers.ts";
 import { body, json, keyed, mayRefuse, needs, openPost, problems } from "../calls.ts";
 import { problem } from "../problem.ts";
 import type { App, Services } from "../services.ts";
-import { idempotencyOf } from "../stages.ts";
+import { clientOf, idempotencyOf } from "../stages.ts";
 
 const signUp = createRoute({
   method: "post",
@@ -78,7 +78,7 @@ export function tenantRoutes(app: App): void {
     const key = { id: keyId, hash, scopes: ["admin"] as const };
     await services.store.insertTenant({ ...tenant, createdAt: now }, { ...key, createdAt: now });
     const object = services.tenant(tenantId);
-    const made = await object.signUp({ tenant, key, now });
+    const made = await object.signUp({ tenant, key, now, requestId: c.var.requestId, client: clientOf(c) });
 
     const caller = { tenantId, keyHash: hash, requestId: c.var.requestId };
     const opens = idempotency === null || (await object.getTenant(caller)).ok;

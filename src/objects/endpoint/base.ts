@@ -9,6 +9,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { type Env, readSettings } from "../../env.ts";
+import { log } from "../../log.ts";
 import { objectOf } from "../../steps.ts";
 import { recordEndpointWait } from "../../store/d1/waits.ts";
 import { type EndpointRow, readEndpoint, setTellAt } from "../../store/endpoint/config.ts";
@@ -261,7 +262,7 @@ export abstract class EndpointBase extends DurableObject<Env> {
   }
 
   #report(what: string, fault: unknown): void {
-    const error = fault instanceof Error ? fault.message : String(fault);
-    console.error(JSON.stringify({ at: "webhook endpoint", object: String(this.ctx.id), what, error }));
+    const facts = { object: `WebhookEndpoint/${this.ctx.id}`, endpoint: this.endpoint()?.id, what };
+    log("error", "endpoint_failed", facts, fault);
   }
 }

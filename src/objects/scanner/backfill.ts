@@ -7,6 +7,7 @@
 import type { ChainNode, Reading } from "../../chains/port.ts";
 import { ChainFault, MAX_BLOCKS_PER_RANGE, MAX_BLOCKS_PER_READ } from "../../chains/port.ts";
 import { keyText } from "../../core/transfer.ts";
+import { log } from "../../log.ts";
 import { type BackfillJob, deleteJob, nextJob, updateJob } from "../../store/scanner/job-store.ts";
 import { blockAt, blocksFrom, updateState } from "../../store/scanner/state-store.ts";
 import { insertTransfers, type OwnedTransfer, takeUnmined, transfersAt } from "../../store/scanner/transfer-store.ts";
@@ -189,6 +190,6 @@ async function postpone(s: ScannerContext, job: BackfillJob, detail: string): Pr
     if (mark !== undefined) await soon(tenantOf(s, mark.tenantId).backfillFailed(job.id, detail), TENANT_DEADLINE_MS);
     deleteJob(s.db, job.seq);
   } catch (error) {
-    console.warn(JSON.stringify({ at: "backfill", network: s.network.id, job: job.id, error: String(error) }));
+    log("warn", "backfill_failed", { network: s.network.id, backfill: job.id }, error);
   }
 }

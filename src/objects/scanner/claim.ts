@@ -4,6 +4,7 @@
  */
 
 import { keyText, UNMINED } from "../../core/transfer.ts";
+import { log } from "../../log.ts";
 import { claimDeposits } from "../../store/d1/claims.ts";
 import { countUp, updateState } from "../../store/scanner/state-store.ts";
 import { deleteTransfer, type OwnedTransfer, unclaimedSince } from "../../store/scanner/transfer-store.ts";
@@ -50,7 +51,13 @@ export async function claimTransfers(
   });
   for (const { tenantId, txId, transferIndex } of conflicts) {
     const what = "the payment was told to another tenant before, and is credited to nobody now";
-    console.error(JSON.stringify({ at: "claim refused", network: s.network.id, tenantId, txId, transferIndex, what }));
+    log("error", "claim_refused", {
+      network: s.network.id,
+      tenant: tenantId,
+      tx_id: txId,
+      transfer_index: transferIndex,
+      what,
+    });
   }
   const refused = new Set(conflicts);
   return { conflicts: claims.filter((claim) => refused.has(claim)).map((claim) => claim.transfer) };

@@ -3,6 +3,7 @@
  * is cleared only by the tenant's acknowledgement, so a lost answer leads to the same call again.
  */
 
+import { log } from "../../log.ts";
 import { objectOf } from "../../steps.ts";
 import { deleteNotice, pendingNotices } from "../../store/scanner/job-store.ts";
 import { blockAt, type ScannerState, updateState } from "../../store/scanner/state-store.ts";
@@ -72,7 +73,7 @@ async function tell(s: ScannerContext, mark: TenantMark): Promise<boolean> {
     const rest = Math.min(FIRST_RETRY_MS * 2 ** Math.min(mark.failures, 10), LAST_RETRY_MS);
     updateTenant(s.db, mark.n, { failures, retryAt: s.now() + rest });
     s.memory.lastError = `tenant ${mark.tenantId} could not be told: ${error instanceof Error ? error.message : String(error)}`;
-    console.warn(JSON.stringify({ at: "deliver", network: s.network.id, tenant: mark.tenantId, error: String(error) }));
+    log("warn", "tenant_not_told", { network: s.network.id, tenant: mark.tenantId }, error);
     return false;
   }
 }
@@ -84,7 +85,7 @@ async function tell(s: ScannerContext, mark: TenantMark): Promise<boolean> {
  */
 function riseAbove(s: ScannerContext, { version, head }: { version: number; head: number }): false {
   const state = stateOf(s);
-  console.warn(JSON.stringify({ at: "deliver", network: s.network.id, error: `restored at version ${state.version}` }));
+  log("warn", "restored_from_older_copy", { network: s.network.id, version: state.version });
   s.storage.transactionSync(() => {
     forgetAcknowledgements(s.db, state.windowFrom ?? 0);
     updateState(s.db, {
@@ -154,7 +155,7 @@ async function tellNotice(s: ScannerContext, notice: ReturnType<typeof pendingNo
     deleteNotice(s.db, notice);
     return true;
   } catch (error) {
-    console.warn(JSON.stringify({ at: "notice", network, tenant: mark.tenantId, error: String(error) }));
+    log("warn", "tenant_not_told", { network, tenant: mark.tenantId }, error);
     return false;
   }
 }

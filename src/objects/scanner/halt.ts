@@ -6,6 +6,7 @@
 import { type BlockRef, ChainFault, type ChainNode } from "../../chains/port.ts";
 import { derivedId } from "../../core/ids.ts";
 import { type Outcome, refuse } from "../../core/refusal.ts";
+import { log } from "../../log.ts";
 import { insertNotices } from "../../store/scanner/job-store.ts";
 import {
   allBlocksDescending,
@@ -59,7 +60,7 @@ function halt(s: ScannerContext, reason: string, height: number): void {
     );
     countUp(s.db, "halts", 1);
   });
-  console.error(JSON.stringify({ at: "halt", network: s.network.id, incident: id, reason }));
+  log("error", "network_halted", { network: s.network.id, incident: id, reason });
 }
 
 /**

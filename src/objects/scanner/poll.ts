@@ -13,6 +13,7 @@ import {
   MAX_BLOCKS_PER_READ,
 } from "../../chains/port.ts";
 import { safeHeight } from "../../core/window.ts";
+import { log } from "../../log.ts";
 import { countUp, type ScannerState } from "../../store/scanner/state-store.ts";
 import { stepBackfill } from "./backfill.ts";
 import { claimNew } from "./claim.ts";
@@ -190,7 +191,7 @@ async function settleAccounts(s: ScannerContext): Promise<boolean> {
     await claimNew(s);
   } catch (error) {
     s.memory.lastError = error instanceof Error ? error.message : String(error);
-    console.warn(JSON.stringify({ at: "claim", network: s.network.id, error: s.memory.lastError }));
+    log("warn", "claim_failed", { network: s.network.id }, error);
   }
   return deliver(s);
 }

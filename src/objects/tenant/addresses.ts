@@ -28,6 +28,7 @@ import {
 import { walletAddressRow } from "../../store/tenant/coin-store.ts";
 import { bindKey, unbindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
+import type { Audited } from "./audited-call.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { iso } from "./deposit-view.ts";
@@ -41,13 +42,14 @@ export async function createAddress(
   tenantId: string,
   input: NewAddress,
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<AddressView>> {
   const network = c.settings.networks.get(input.network)?.settings;
   if (network === undefined) return unknownNetwork(input.network);
   const parsed = parseAddress(network, input.address);
   if (!parsed.ok) return invalidAddress(network, parsed.reason);
   const place = { network: network.id, address: parsed.address };
-  return inTurn(c, place, () => takeAddress(c, tenantId, place, input, idempotency));
+  return inTurn(c, place, () => takeAddress(c, tenantId, place, input, idempotency, audit));
 }
 
 async function takeAddress(
@@ -56,6 +58,7 @@ async function takeAddress(
   place: Place,
   input: NewAddress,
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<AddressView>> {
   const { network, address } = place;
   const use = useOfKey(c.db, idempotency);
@@ -91,12 +94,16 @@ async function takeAddress(
     return KEY_REUSED;
   }
   // A try that broke off after this point left its row: it is completed, as this request wants it.
-  if (left !== undefined) {
-    const { account, label, metadata } = input;
-    updateDetails(c.db, left.id, { account, label, metadata });
-  }
-  const row = activeAddress(c.db, network, address) ?? insertRow(c, place, input);
-  bindOnce(c, idempotency, row.id);
+  const row = c.storage.transactionSync(() => {
+    if (left !== undefined) {
+      const { account, label, metadata } = input;
+      updateDetails(c.db, left.id, { account, label, metadata });
+    }
+    const written = activeAddress(c.db, network, address) ?? insertRow(c, place, input);
+    bindOnce(c, idempotency, written.id);
+    audit.done(written.id);
+    return written;
+  });
   const { startHeight } = input;
   const watch = await scannerOf(c.env, network).watch({ tenantId, addressId: row.id, address, startHeight });
   if (!watch.ok) {
@@ -133,10 +140,18 @@ export async function pageOfAddresses(
 }
 
 /** Ends the watch. What was mined inside the reorganisation window still counts for this tenant. */
-export async function deleteAddress(c: TenantContext, tenantId: string, id: string): Promise<Done<null>> {
+export async function deleteAddress(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  audit: Audited,
+): Promise<Done<null>> {
   const row = addressById(c.db, id);
   if (row === undefined) return notFound("address");
-  markDeleted(c.db, id, c.now());
+  c.storage.transactionSync(() => {
+    markDeleted(c.db, id, c.now());
+    audit.done();
+  });
   await inTurn(c, row, () => giveBack(c, tenantId, row));
   return { ok: true, value: null };
 }

@@ -7,6 +7,7 @@ import { assetByContract, insertAsset } from "../../store/tenant/asset-store.ts"
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency } from "../api.ts";
 import { unknownNetwork } from "./addresses.ts";
+import type { Audited } from "./audited-call.ts";
 import { type Done, KEY_REUSED } from "./authorize.ts";
 import { allAssets, assetFacts, assetsNamed, mustFindAsset, type TenantContext, toAssetView } from "./context.ts";
 import { scannerOf } from "./peers.ts";
@@ -16,6 +17,7 @@ export async function createAsset(
   tenantId: string,
   input: { readonly network: string; readonly contract: string; readonly symbol: string | null },
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<AssetView>> {
   const network = c.settings.networks.get(input.network)?.settings;
   if (network === undefined) return unknownNetwork(input.network);
@@ -56,6 +58,7 @@ export async function createAsset(
     c.storage.transactionSync(() => {
       insertAsset(c.db, row);
       if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, contract);
+      audit.done(contract);
     });
   }
   await scannerOf(c.env, network.id).listToken(tenantId, contract);

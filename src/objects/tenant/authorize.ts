@@ -19,11 +19,22 @@ const MAX_COUNTED_KEYS = 1_000;
 
 export type Authorized =
   | { readonly ok: true; readonly key: ApiKeyRow; readonly rate: RateState }
-  | { readonly ok: false; readonly refusal: Refusal; readonly rate: RateState | null };
+  | {
+      readonly ok: false;
+      readonly refusal: Refusal;
+      readonly rate: RateState | null;
+      /** The key that lacks the scope; null: none that holds, or one that asks too often. */
+      readonly lacking: ApiKeyRow | null;
+    };
 
 /** Counts requests per key in fixed windows. In memory only: an eviction starts a window anew. */
 export class RequestRates {
   readonly #windows = new Map<string, { startedAt: number; used: number }>();
+  readonly #limit: number;
+
+  constructor(limit = REQUESTS_PER_WINDOW) {
+    this.#limit = limit;
+  }
 
   /** Counts one request. `remaining` is -1 when it was one too many. */
   count(keyId: string, now: number): RateState {
@@ -37,9 +48,9 @@ export class RequestRates {
     }
     window.used++;
     return {
-      limit: REQUESTS_PER_WINDOW,
+      limit: this.#limit,
       windowS: WINDOW_MS / 1_000,
-      remaining: Math.max(-1, REQUESTS_PER_WINDOW - window.used),
+      remaining: Math.max(-1, this.#limit - window.used),
       resetS: Math.max(1, Math.ceil((window.startedAt + WINDOW_MS - now) / 1_000)),
     };
   }
@@ -47,16 +58,20 @@ export class RequestRates {
 
 export function authorize(c: TenantContext, rates: RequestRates, caller: Caller, scope: Scope): Authorized {
   const key = heldKey(c, caller);
-  if (key === null) return { ...refuse("unauthorized", "The API key or session is unknown or has ended."), rate: null };
+  if (key === null) {
+    const detail = "The API key or session is unknown or has ended.";
+    return { ...refuse("unauthorized", detail), rate: null, lacking: null };
+  }
 
-  const rate = rates.count(key.id, c.now());
+  const rate = { ...rates.count(key.id, c.now()), keyId: key.id };
   if (rate.remaining < 0) {
     const detail = `This key made ${rate.limit} requests in ${rate.windowS} s.`;
-    return { ...refuse("rate_limited", detail, { retryAfterS: rate.resetS }), rate: { ...rate, remaining: 0 } };
+    const refused = refuse("rate_limited", detail, { retryAfterS: rate.resetS });
+    return { ...refused, rate: { ...rate, remaining: 0 }, lacking: null };
   }
   if (!key.scopes.includes(scope) && !key.scopes.includes("admin")) {
     const detail = `This call needs the scope ${scope}; the key has ${key.scopes.join(", ")}.`;
-    return { ...refuse("forbidden", detail), rate };
+    return { ...refuse("forbidden", detail), rate, lacking: key };
   }
   return { ok: true, key, rate };
 }
@@ -80,8 +95,16 @@ export type Done<T> =
   | { readonly ok: false; readonly refusal: Refusal };
 
 export function answer<T>(done: Done<T>, rate: RateState): Answer<T> {
-  if (!done.ok) return { ok: false, refusal: done.refusal, rate };
+  if (!done.ok) return refusedAnswer(done.refusal, rate);
   return { ok: true, value: done.value, rate, created: done.created ?? false, replayed: done.replayed ?? false };
+}
+
+/** @param rate null: no key was counted */
+export function refusedAnswer(
+  refusal: Refusal,
+  rate: RateState | null,
+): { ok: false; refusal: Refusal; rate: RateState | null } {
+  return { ok: false, refusal, rate };
 }
 
 export const KEY_REUSED = refuse(

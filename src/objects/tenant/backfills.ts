@@ -15,6 +15,7 @@ import {
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, TenantApi } from "../api.ts";
 import { unknownNetwork } from "./addresses.ts";
+import type { Audited } from "./audited-call.ts";
 import { type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { scannerOf } from "./peers.ts";
@@ -24,6 +25,7 @@ export async function createBackfill(
   tenantId: string,
   input: Parameters<TenantApi["createBackfill"]>[1],
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<BackfillView>> {
   if (!c.settings.networks.has(input.network)) return unknownNetwork(input.network);
   const use = useOfKey(c.db, idempotency);
@@ -48,6 +50,7 @@ export async function createBackfill(
     c.storage.transactionSync(() => {
       insertBackfill(c.db, queuedRow(id, input, c.now()));
       bindKey(c.db, idempotency, id);
+      audit.done(id);
     });
   }
   const row = backfillById(c.db, id);

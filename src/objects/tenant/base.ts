@@ -7,17 +7,21 @@
  */
 
 import { DurableObject } from "cloudflare:workers";
+import type { AuditedCall as CallName } from "../../core/audit-entry.ts";
 import type { Scope } from "../../core/views.ts";
 import { type Env, readSettings } from "../../env.ts";
+import { log } from "../../log.ts";
 import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
 import { lastSequence } from "../../store/tenant/event-store.ts";
 import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
 import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
 import type { Answer, Caller } from "../api.ts";
+import { loggingAbout } from "../log-scope.ts";
 import { SecretBox } from "../secret-box.ts";
 import { steppedStorage } from "../stepped-storage.ts";
 import { releaseDeleted } from "./addresses.ts";
-import { answer, authorize, type Done, RequestRates } from "./authorize.ts";
+import { type Audited, AuditedCall } from "./audited-call.ts";
+import { answer, authorize, type Done, RequestRates, refusedAnswer } from "./authorize.ts";
 import { handOverBackfills } from "./backfills.ts";
 import type { TenantContext } from "./context.ts";
 import { closeDeleted, tellTargets } from "./endpoints.ts";
@@ -29,6 +33,8 @@ import { driveWithdrawals } from "./withdrawals/drive.ts";
 /** How long after a commit the alarm looks whether its follow-up was done. */
 const FOLLOW_UP_MS = 2_000;
 const RETRY_MS = 15_000;
+/** Refusals and replays of one key that the audit log takes in a minute: a key that is misused must not fill it. */
+const UNCHANGING_PER_WINDOW = 60;
 
 export abstract class TenantBase extends DurableObject<Env> {
   /** Set by tests; unix milliseconds. */
@@ -36,6 +42,7 @@ export abstract class TenantBase extends DurableObject<Env> {
   protected readonly c: TenantContext;
   protected readonly eventWaits = new EventWaits();
   readonly #rates = new RequestRates();
+  readonly #unchanging = new RequestRates(UNCHANGING_PER_WINDOW);
   /** What the alarm is set to; null: it has fired, or nothing is known of it. */
   #armedFor: number | null = null;
   #followUp: Promise<boolean> | null = null;
@@ -80,9 +87,41 @@ export abstract class TenantBase extends DurableObject<Env> {
     work: (key: ApiKeyRow) => Done<T> | Promise<Done<T>>,
   ): Promise<Answer<T>> {
     const authorized = authorize(this.c, this.#rates, caller, scope);
-    if (!authorized.ok) return authorized;
+    if (!authorized.ok) return refusedAnswer(authorized.refusal, authorized.rate);
+    this.#mustBeOwn(caller);
+    return answer(await loggingAbout(factsOf(caller), () => work(authorized.key)), authorized.rate);
+  }
+
+  /**
+   * The same for a call that changes something: with its entry in the audit log. In the turn in which `work` ends
+   * its last entry is written, if `work` has not said all of it before.
+   * @param subject what the call names; null: it makes what it is about
+   */
+  protected async change<T>(
+    caller: Caller,
+    scope: Scope,
+    [call, subject]: readonly [CallName, string | null],
+    work: (key: ApiKeyRow, audit: Audited) => Done<T> | Promise<Done<T>>,
+  ): Promise<Answer<T>> {
+    const authorized = authorize(this.c, this.#rates, caller, scope);
+    const end = (key: ApiKeyRow, audit: AuditedCall, done: Done<T>) =>
+      audit.end(done, () => this.#unchanging.count(key.id, this.clock()).remaining >= 0);
+    const auditOf = (key: ApiKeyRow) => new AuditedCall(this.c, caller, key.id, call, subject);
+    if (!authorized.ok) {
+      const { lacking, refusal, rate } = authorized;
+      if (lacking !== null) end(lacking, auditOf(lacking), authorized);
+      return refusedAnswer(refusal, rate);
+    }
+    this.#mustBeOwn(caller);
+    const { key, rate } = authorized;
+    const audit = auditOf(key);
+    const done = await loggingAbout(factsOf(caller), () => work(key, audit));
+    end(key, audit, done);
+    return answer(done, rate);
+  }
+
+  #mustBeOwn(caller: Caller): void {
     if (this.tenantId() !== caller.tenantId) throw new Error("a caller reached the object of another tenant");
-    return answer(await work(authorized.key), authorized.rate);
   }
 
   protected tenantId(): string {
@@ -96,7 +135,10 @@ export abstract class TenantBase extends DurableObject<Env> {
   /** Wakes when something may be left to do. Whatever fails is tried again; nothing is thrown out of here. */
   override async alarm(): Promise<void> {
     this.#armedFor = null;
-    await this.#arm((await this.#workOff()) ? null : this.clock() + RETRY_MS);
+    const facts = { object: "Tenant", tenant: tenantRow(this.c.db)?.id };
+    await loggingAbout(facts, async () => {
+      await this.#arm((await this.#workOff()) ? null : this.clock() + RETRY_MS);
+    });
   }
 
   /** Does now what a commit left to do; the alarm stands behind it. */
@@ -130,8 +172,7 @@ export abstract class TenantBase extends DurableObject<Env> {
     const drive = async () => (await driveWithdrawals(this.c, this.tenantId())) === 0 || this.#follow();
     const parts = await Promise.allSettled([this.#follow(), drive()]);
     for (const part of parts) {
-      if (part.status === "rejected")
-        console.warn(JSON.stringify({ at: "tenant follow-up", error: String(part.reason) }));
+      if (part.status === "rejected") log("warn", "follow_up_failed", {}, part.reason);
     }
     return parts.every((part) => part.status === "fulfilled" && part.value);
   }
@@ -170,9 +211,14 @@ export abstract class TenantBase extends DurableObject<Env> {
         if ((await step()) === false) complete = false;
       } catch (error) {
         complete = false;
-        console.warn(JSON.stringify({ at: "tenant follow-up", error: String(error) }));
+        log("warn", "follow_up_failed", {}, error);
       }
     }
     return complete;
   }
+}
+
+/** So that a request can be followed from the edge into the work that it made here. */
+function factsOf({ tenantId, requestId }: Caller) {
+  return { tenant: tenantId, request_id: requestId };
 }

@@ -23,6 +23,7 @@ import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import { passIndex, type XpubRow, xpubById } from "../../store/tenant/xpub-store.ts";
 import type { Idempotency, TenantApi } from "../api.ts";
 import { inTurn, toAddressView, unknownNetwork, viewOf } from "./addresses.ts";
+import type { Audited } from "./audited-call.ts";
 import { type Done, KEY_REUSED } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { scannerOf } from "./peers.ts";
@@ -38,6 +39,7 @@ interface Request {
   readonly account: Account;
   readonly input: Parameters<TenantApi["deriveAddress"]>[1];
   readonly idempotency: Idempotency;
+  readonly audit: Audited;
 }
 
 type Refused = { readonly ok: false; readonly refusal: Refusal };
@@ -48,6 +50,7 @@ export async function deriveAddress(
   tenantId: string,
   input: Request["input"],
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<AddressView>> {
   const network = c.settings.networks.get(input.network)?.settings;
   if (network === undefined) return unknownNetwork(input.network);
@@ -57,7 +60,7 @@ export async function deriveAddress(
     return refusedXpub(`the key is registered for ${xpub.network}: register it for ${network.id} as well`);
   }
   const account = unpackAccount(xpub.account, xpub.type, xpub.path);
-  const request = { c, tenantId, network, xpub, account, input, idempotency };
+  const request = { c, tenantId, network, xpub, account, input, idempotency, audit };
   // Equal keys one after the other: the second finds what the first one made.
   return idempotency === null
     ? takeNext(request)
@@ -127,7 +130,7 @@ async function commitAddress(
   claimed: OwnIndex,
   { network, address }: Pick<AddressRow, "network" | "address">,
 ): Promise<AddressRow | Refused | "passed_over"> {
-  const { c, tenantId, xpub, input, idempotency } = request;
+  const { c, tenantId, xpub, input, idempotency, audit } = request;
   // What was given to a customer by hand is that customer's, also after it was deleted.
   if (wasEverWatched(c.db, network, address)) return "passed_over";
   const { addressId } = claimed;
@@ -157,6 +160,7 @@ async function commitAddress(
       derivationIndex: claimed.index,
     });
     bindKey(c.db, idempotency, addressId);
+    audit.done(addressId);
   });
   const row = addressByIdEver(c.db, addressId);
   if (row === undefined) throw new Error("an address that was just written is not there");

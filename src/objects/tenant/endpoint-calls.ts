@@ -13,7 +13,7 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
   }
 
   async createEndpoint(caller: Caller, input: Parameters<TenantApi["createEndpoint"]>[1], idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () =>
+    return this.change(caller, "webhooks:write", ["createWebhookEndpoint", null], () =>
       endpoints.createEndpoint(this.c, caller.tenantId, input, idempotency),
     );
   }
@@ -27,42 +27,42 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
   }
 
   async updateEndpoint(caller: Caller, id: string, patch: Parameters<TenantApi["updateEndpoint"]>[2]) {
-    return this.serve(caller, "webhooks:write", () =>
-      endpoints.patchEndpoint(this.c, caller.tenantId, id, patch, () => this.followUpLater()),
+    return this.change(caller, "webhooks:write", ["updateWebhookEndpoint", id], (_, audit) =>
+      endpoints.patchEndpoint(this.c, caller.tenantId, id, patch, audit, () => this.followUpLater()),
     );
   }
 
   async deleteEndpoint(caller: Caller, id: string) {
-    return this.serve(caller, "webhooks:write", () => {
+    return this.change(caller, "webhooks:write", ["deleteWebhookEndpoint", id], (_, audit) => {
       this.followUpLater();
-      return endpoints.deleteEndpoint(this.c, id);
+      return endpoints.deleteEndpoint(this.c, id, audit);
     });
   }
 
   async rotateEndpointSecret(caller: Caller, id: string, overlapS: number, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () =>
-      endpoints.rotateSecret(this.c, caller.tenantId, id, overlapS, idempotency, caller.requestId),
+    return this.change(caller, "webhooks:write", ["rotateWebhookSecret", id], (_, audit) =>
+      endpoints.rotateSecret(this.c, caller.tenantId, id, overlapS, idempotency, caller.requestId, audit),
     );
   }
 
   async enableEndpoint(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", async () => {
-      const done = await enableEndpoint(this.c, caller.tenantId, id, idempotency);
+    return this.change(caller, "webhooks:write", ["enableWebhookEndpoint", id], async (_, audit) => {
+      const done = await enableEndpoint(this.c, caller.tenantId, id, idempotency, audit);
       this.followUpSoon();
       return done;
     });
   }
 
   async disableEndpoint(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", async () => {
-      const done = await disableEndpoint(this.c, caller.tenantId, id, idempotency);
+    return this.change(caller, "webhooks:write", ["disableWebhookEndpoint", id], async (_, audit) => {
+      const done = await disableEndpoint(this.c, caller.tenantId, id, idempotency, audit);
       this.followUpSoon();
       return done;
     });
   }
 
   async testEndpoint(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () => {
+    return this.change(caller, "webhooks:write", ["testWebhookEndpoint", id], () => {
       const done = sends.testEndpoint(this.c, caller.tenantId, id, idempotency);
       this.followUpSoon();
       return done;
@@ -75,7 +75,9 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
     from: { readonly afterSequence: number } | { readonly since: number },
     idempotency: Idempotency,
   ) {
-    return this.serve(caller, "webhooks:write", () => sends.replayEvents(this.c, id, from, idempotency));
+    return this.change(caller, "webhooks:write", ["replayWebhookEvents", id], (_, audit) =>
+      sends.replayEvents(this.c, id, from, idempotency, audit),
+    );
   }
 
   async listDeliveries(
@@ -88,6 +90,8 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
   }
 
   async resendDelivery(caller: Caller, id: string, deliveryId: string, idempotency: Idempotency) {
-    return this.serve(caller, "webhooks:write", () => sends.resendDelivery(this.c, id, deliveryId, idempotency));
+    return this.change(caller, "webhooks:write", ["resendWebhookDelivery", deliveryId], (_, audit) =>
+      sends.resendDelivery(this.c, id, deliveryId, idempotency, audit),
+    );
   }
 }

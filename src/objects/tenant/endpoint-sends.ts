@@ -9,6 +9,7 @@ import { endpointById } from "../../store/tenant/endpoint-store.ts";
 import { EventAppender, eventById, eventsAfter, sequenceBefore, toEventView } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest } from "../api.ts";
+import type { Audited } from "./audited-call.ts";
 import { type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { toQueued } from "./hand-off.ts";
@@ -48,6 +49,7 @@ export async function replayEvents(
   id: string,
   from: { readonly afterSequence: number } | { readonly since: number },
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<{ from_sequence: number; to_sequence: number }>> {
   const row = endpointById(c.db, id);
   if (row === undefined) return notFound("webhook endpoint");
@@ -62,6 +64,7 @@ export async function replayEvents(
   }
   const range = { from_sequence: Math.min(after + 1, bound), to_sequence: bound };
   if (use.kind === "replay") return { ok: true, value: range, replayed: true };
+  audit.begun();
   const own = wanted.filter((event) => isWanted(row, event));
   for (let i = 0; i < own.length; i += REPLAY_BATCH) {
     const batch = own.slice(i, i + REPLAY_BATCH).map((event) => toQueued(event, row.apiVersion));
@@ -87,6 +90,7 @@ export async function resendDelivery(
   id: string,
   deliveryId: string,
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<DeliveryView>> {
   if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
   const use = useOfKey(c.db, idempotency);
@@ -96,6 +100,7 @@ export async function resendDelivery(
     const known = await endpoint.delivery(use.objectId);
     return known.ok ? { ...known, replayed: true } : known;
   }
+  audit.begun();
   const sent = await endpoint.resend(deliveryId);
   if (!sent.ok) return sent;
   if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, sent.value.id);

@@ -9,6 +9,7 @@ import { EventAppender } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import { markTold, wasTold } from "../../store/tenant/notice-store.ts";
 import type { EndpointState, Idempotency } from "../api.ts";
+import type { Audited } from "./audited-call.ts";
 import { type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { endpointOf } from "./peers.ts";
@@ -20,8 +21,9 @@ export async function enableEndpoint(
   tenantId: string,
   id: string,
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<EndpointView>> {
-  return once(c, tenantId, id, idempotency, async () => {
+  return once(c, tenantId, id, idempotency, audit, async () => {
     const { before, state } = await endpointOf(c.env, id).enable();
     // Nothing else tells of it any more, should the endpoint not have been heard before.
     hearEndpoint(c, tenantId, id, before);
@@ -35,8 +37,9 @@ export async function disableEndpoint(
   tenantId: string,
   id: string,
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<EndpointView>> {
-  return once(c, tenantId, id, idempotency, () => endpointOf(c.env, id).disable());
+  return once(c, tenantId, id, idempotency, audit, () => endpointOf(c.env, id).disable());
 }
 
 /** A repeat that arrives late must not undo what was done after it was first answered. */
@@ -45,6 +48,7 @@ async function once(
   tenantId: string,
   id: string,
   idempotency: Idempotency,
+  audit: Audited,
   act: () => Promise<EndpointState>,
 ): Promise<Done<EndpointView>> {
   const row = endpointById(c.db, id);
@@ -52,6 +56,7 @@ async function once(
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
   if (use.kind === "replay") return { ok: true, value: toEndpointView(row), replayed: true };
+  audit.begun();
   hearEndpoint(c, tenantId, id, await act());
   if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, id);
   const now = endpointById(c.db, id);

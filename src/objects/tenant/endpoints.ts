@@ -9,6 +9,7 @@ import { API_VERSION } from "../../core/api-version.ts";
 import { newId } from "../../core/ids.ts";
 import { refuse } from "../../core/refusal.ts";
 import type { EndpointView, Page } from "../../core/views.ts";
+import { log } from "../../log.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import {
   countEndpoints,
@@ -25,6 +26,7 @@ import { lastSequence } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { soon } from "../soon.ts";
+import type { Audited } from "./audited-call.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { hearEndpoint } from "./endpoint-status.ts";
@@ -102,6 +104,7 @@ export async function patchEndpoint(
   tenantId: string,
   id: string,
   patch: EndpointPatch,
+  audit: Audited,
   committed: () => void,
 ): Promise<Done<EndpointView>> {
   const row = endpointById(c.db, id);
@@ -112,10 +115,9 @@ export async function patchEndpoint(
     // Deleted while the target's name was looked up.
     if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
   }
-  updateEndpoint(c.db, id, {
-    ...(patch.url === undefined ? {} : { url: patch.url, configurePending: 1 }),
-    ...(patch.events === undefined ? {} : { events: patch.events === null ? null : [...patch.events] }),
-    ...(patch.description === undefined ? {} : { description: patch.description }),
+  c.storage.transactionSync(() => {
+    updateEndpoint(c.db, id, changesOf(patch));
+    audit.done();
   });
   const now = { ...row, ...endpointById(c.db, id) };
   if (patch.url !== undefined) {
@@ -123,6 +125,14 @@ export async function patchEndpoint(
     await tellTarget(c, tenantId, id);
   }
   return { ok: true, value: toEndpointView(now) };
+}
+
+function changesOf(patch: EndpointPatch) {
+  return {
+    ...(patch.url === undefined ? {} : { url: patch.url, configurePending: 1 }),
+    ...(patch.events === undefined ? {} : { events: patch.events === null ? null : [...patch.events] }),
+    ...(patch.description === undefined ? {} : { description: patch.description }),
+  };
 }
 
 /** Tells the objects of endpoints whose target was changed. Called again until it went through. */
@@ -152,9 +162,12 @@ export function pageOfEndpoints(c: TenantContext, page: PageRequest): Done<Page<
   return { ok: true, value: toPage(rows, page.limit, (row) => row.seq, toEndpointView) };
 }
 
-export async function deleteEndpoint(c: TenantContext, id: string): Promise<Done<null>> {
+export async function deleteEndpoint(c: TenantContext, id: string, audit: Audited): Promise<Done<null>> {
   if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
-  updateEndpoint(c.db, id, { deletedAt: c.now(), closePending: 1 });
+  c.storage.transactionSync(() => {
+    updateEndpoint(c.db, id, { deletedAt: c.now(), closePending: 1 });
+    audit.done();
+  });
   await close(c, id);
   return { ok: true, value: null };
 }
@@ -177,7 +190,7 @@ async function forEach(rows: readonly EndpointRow[], tell: (row: EndpointRow) =>
       await tell(row);
     } catch (error) {
       complete = false;
-      console.warn(JSON.stringify({ at: "endpoint follow-up", endpoint: row.id, error: String(error) }));
+      log("warn", "endpoint_follow_up_failed", { endpoint: row.id }, error);
     }
   }
   return complete;
@@ -190,12 +203,14 @@ export async function rotateSecret(
   overlapS: number,
   idempotency: Idempotency,
   requestId: string,
+  audit: Audited,
 ): Promise<Done<EndpointView>> {
   const row = endpointById(c.db, id);
   if (row === undefined) return notFound("webhook endpoint");
   const use = useOfKey(c.db, idempotency);
   if (use.kind === "other_request") return KEY_REUSED;
   if (use.kind === "replay") return { ok: true, value: toEndpointView(row), replayed: true };
+  audit.begun();
   const { secret, state } = await endpointOf(c.env, id).rotateSecret(overlapS, idempotency?.key ?? requestId);
   hearEndpoint(c, tenantId, id, state);
   if (useOfKey(c.db, idempotency).kind === "fresh") bindKey(c.db, idempotency, id);

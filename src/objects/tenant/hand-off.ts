@@ -4,6 +4,7 @@
  */
 
 import { renderBody } from "../../core/api-version.ts";
+import { log } from "../../log.ts";
 import { endpointById, endpointsBehind, markHanded } from "../../store/tenant/endpoint-store.ts";
 import { type EventRow, eventsAfter, lastSequence } from "../../store/tenant/event-store.ts";
 import type { QueuedEvent } from "../api.ts";
@@ -51,7 +52,7 @@ export async function handOff(c: TenantContext): Promise<boolean> {
         }
       } catch (error) {
         complete = false;
-        console.warn(JSON.stringify({ at: "hand-off", endpoint: row.id, error: String(error) }));
+        log("warn", "hand_off_failed", { endpoint: row.id }, error);
       }
     }),
   );

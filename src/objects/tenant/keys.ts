@@ -2,6 +2,7 @@
 
 import { refuse } from "../../core/refusal.ts";
 import type { ApiKeyView, Page } from "../../core/views.ts";
+import { log } from "../../log.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
 import { endKey, insertKey } from "../../store/d1/tenants.ts";
 import {
@@ -16,6 +17,7 @@ import {
   useOfKey,
 } from "../../store/tenant/key-store.ts";
 import type { Idempotency, NewKey, PageRequest } from "../api.ts";
+import type { Audited } from "./audited-call.ts";
 import { BAD_CURSOR, type Done, hasEnded, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 
@@ -24,6 +26,7 @@ export async function createKey(
   tenantId: string,
   key: NewKey,
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<ApiKeyView>> {
   const before = replayedKey(c, idempotency);
   if (before !== null) return before;
@@ -37,6 +40,7 @@ export async function createKey(
   c.storage.transactionSync(() => {
     insertApiKey(c.db, row);
     bindKey(c.db, idempotency, key.id);
+    audit.done(key.id);
   });
   return { ok: true, value: toApiKeyView(row), created: true };
 }
@@ -49,6 +53,7 @@ export async function rotateKey(
   fresh: { readonly id: string; readonly hash: string },
   overlapS: number,
   idempotency: Idempotency,
+  audit: Audited,
 ): Promise<Done<ApiKeyView>> {
   const before = replayedKey(c, idempotency) ?? refusedRotation(c, id);
   if (before !== null) return before;
@@ -77,20 +82,26 @@ export async function rotateKey(
     insertApiKey(c.db, row);
     endApiKey(c.db, id, { replacedAt: endsAt });
     bindKey(c.db, idempotency, fresh.id);
+    audit.done();
   });
   // D1 follows, for the operator's view. The secret is shown in this answer or never: nothing may keep it back.
   await endKey(c.env.DB, id, { expiresAt: endsAt }).catch((error: unknown) => {
-    console.warn(JSON.stringify({ at: "rotate key", key: id, error: String(error) }));
+    log("warn", "key_end_not_listed", { key_id: id }, error);
   });
   return { ok: true, value: toApiKeyView(row), created: true };
 }
 
 /** Holds from this commit on; D1 follows for the operator's view. Repeating it changes nothing. */
-export async function revokeKey(c: TenantContext, id: string): Promise<Done<null>> {
+export async function revokeKey(c: TenantContext, id: string, audit: Audited): Promise<Done<null>> {
   const row = apiKeyById(c.db, id);
   if (row === undefined) return notFound("API key");
   const revokedAt = row.revokedAt ?? c.now();
-  if (row.revokedAt === null) endApiKey(c.db, id, { revokedAt });
+  if (row.revokedAt === null) {
+    c.storage.transactionSync(() => {
+      endApiKey(c.db, id, { revokedAt });
+      audit.done();
+    });
+  }
   await endKey(c.env.DB, id, { revokedAt });
   return { ok: true, value: null };
 }

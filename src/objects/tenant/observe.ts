@@ -7,6 +7,7 @@
 import { NO_RULES, ruleFor } from "../../core/policy.ts";
 import { keyText, samePayment, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import { type ChainView, decide, type SeenPayment } from "../../core/watcher.ts";
+import { log } from "../../log.ts";
 import { accountOfAddress } from "../../store/tenant/address-store.ts";
 import { applyBackfillSlice, type BackfillRow, backfillById } from "../../store/tenant/backfill-store.ts";
 import {
@@ -96,7 +97,7 @@ export function observe(
     });
   });
   if (unknown.length > 0) {
-    console.warn(JSON.stringify({ at: "set aside", tenant: tenantId, network: o.network, deposits: unknown.length }));
+    log("warn", "deposits_set_aside", { tenant: tenantId, network: o.network, deposits: unknown.length });
   }
   return { observed: acknowledge(c, o.network, o), wroteEvents: written > 0 };
 }

@@ -3,13 +3,14 @@
 import { parseAddress } from "../../core/address.ts";
 import { fromBase64, toBase64 } from "../../core/base64.ts";
 import { canonicalTxId } from "../../core/tx-id.ts";
-import type { BalanceView, DepositView, EventView, LedgerEntryView, Page } from "../../core/views.ts";
+import type { AuditEntryView, BalanceView, DepositView, EventView, LedgerEntryView, Page } from "../../core/views.ts";
 import { decodeCursor, toPage } from "../../store/cursor.ts";
+import { auditEntriesAfter } from "../../store/tenant/audit-store.ts";
 import { type DepositQuery, type DepositRow, depositById, listDeposits } from "../../store/tenant/deposit-store.ts";
 import { type EventFilter, eventById, eventsAfter, toEventView } from "../../store/tenant/event-store.ts";
 import { type BalanceKey, listBalances, listEntries, toBalance } from "../../store/tenant/ledger-store.ts";
 import { networkState } from "../../store/tenant/network-store.ts";
-import type { DepositFilter, PageRequest } from "../api.ts";
+import type { AuditFilter, DepositFilter, PageRequest } from "../api.ts";
 import { soon } from "../soon.ts";
 import { BAD_CURSOR, type Done, notFound } from "./authorize.ts";
 import { toBalanceView, toEntryView } from "./balance-view.ts";
@@ -64,6 +65,15 @@ export function pageOfEntries(
   const rows = listEntries(c.db, ledgerFilter(c, filter), before, page.limit + 1);
   const view = (row: (typeof rows)[number]) => toEntryView(row, mustFindAsset(c, row.network, row.asset));
   return { ok: true, value: toPage(rows, page.limit, (row) => row.seq, view) };
+}
+
+/** Oldest first, as events are. */
+export function pageOfAuditLog(c: TenantContext, filter: AuditFilter, limit: number): Done<Page<AuditEntryView>> {
+  const entries = auditEntriesAfter(c.db, filter, limit + 1);
+  const data = entries.slice(0, limit);
+  const last = data.at(-1);
+  const more = entries.length > limit && last !== undefined;
+  return { ok: true, value: { data, next_cursor: more ? String(last.sequence) : null } };
 }
 
 /** Oldest first. `next_cursor` is the sequence to go on after, null when this was all there is now. */

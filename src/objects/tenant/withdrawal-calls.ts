@@ -22,8 +22,8 @@ import { chooseSigner, listWallets, resumeWallet } from "./withdrawals/wallets.t
 
 export abstract class TenantWithdrawals extends TenantBase {
   async createWithdrawal(caller: Caller, input: NewWithdrawal, key: string) {
-    return this.#write(caller, "withdrawals:write", (by) =>
-      createWithdrawal(this.c, caller.tenantId, input, key, by.id),
+    return this.#write(caller, "withdrawals:write", ["createWithdrawal", null], (by, audit) =>
+      createWithdrawal(this.c, caller.tenantId, input, key, by.id, audit),
     );
   }
 
@@ -36,26 +36,26 @@ export abstract class TenantWithdrawals extends TenantBase {
   }
 
   async cancelWithdrawal(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.#write(caller, "withdrawals:write", () =>
-      byHand.cancelWithdrawal(this.c, caller.tenantId, id, idempotency),
+    return this.#write(caller, "withdrawals:write", ["cancelWithdrawal", id], (_, audit) =>
+      byHand.cancelWithdrawal(this.c, caller.tenantId, id, idempotency, audit),
     );
   }
 
   async approveWithdrawal(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.#write(caller, "withdrawals:approve", (by) =>
-      byHand.approveWithdrawal(this.c, caller.tenantId, id, by.id, idempotency),
+    return this.#write(caller, "withdrawals:approve", ["approveWithdrawal", id], (by, audit) =>
+      byHand.approveWithdrawal(this.c, caller.tenantId, id, by.id, idempotency, audit),
     );
   }
 
   async rejectWithdrawal(caller: Caller, id: string, reason: string | null, idempotency: Idempotency) {
-    return this.#write(caller, "withdrawals:approve", (by) =>
-      byHand.rejectWithdrawal(this.c, caller.tenantId, id, by.id, reason, idempotency),
+    return this.#write(caller, "withdrawals:approve", ["rejectWithdrawal", id], (by, audit) =>
+      byHand.rejectWithdrawal(this.c, caller.tenantId, id, by.id, reason, idempotency, audit),
     );
   }
 
   async speedUpWithdrawal(caller: Caller, id: string, idempotency: Idempotency) {
-    return this.#write(caller, "withdrawals:write", () =>
-      byHand.speedUpWithdrawal(this.c, caller.tenantId, id, idempotency),
+    return this.#write(caller, "withdrawals:write", ["speedUpWithdrawal", id], (_, audit) =>
+      byHand.speedUpWithdrawal(this.c, caller.tenantId, id, idempotency, audit),
     );
   }
 
@@ -65,8 +65,8 @@ export abstract class TenantWithdrawals extends TenantBase {
     decision: { readonly outcome: "confirmed" | "failed"; readonly evidence: string },
     idempotency: Idempotency,
   ) {
-    return this.#write(caller, "withdrawals:approve", () =>
-      byHand.resolveWithdrawal(this.c, caller.tenantId, id, decision, idempotency),
+    return this.#write(caller, "withdrawals:approve", ["resolveWithdrawal", id], (_, audit) =>
+      byHand.resolveWithdrawal(this.c, caller.tenantId, id, decision, idempotency, audit),
     );
   }
 
@@ -80,16 +80,20 @@ export abstract class TenantWithdrawals extends TenantBase {
 
   async chooseSigner(caller: Caller, network: string, signer: SignerChoice) {
     const onDue = () => this.followUpSoon();
-    return this.#write(caller, "admin", () => chooseSigner(this.c, caller.tenantId, network, signer, onDue));
+    return this.#write(caller, "admin", ["chooseSigner", network], (_, audit) =>
+      chooseSigner(this.c, caller.tenantId, network, signer, audit, onDue),
+    );
   }
 
   async resumeWallet(caller: Caller, network: string, idempotency: Idempotency) {
     const onDue = () => this.followUpSoon();
-    return this.#write(caller, "admin", () => resumeWallet(this.c, caller.tenantId, network, idempotency, onDue));
+    return this.#write(caller, "admin", ["resumeWallet", network], (_, audit) =>
+      resumeWallet(this.c, caller.tenantId, network, idempotency, audit, onDue),
+    );
   }
 
   async putWithdrawalRules(caller: Caller, rules: WithdrawalRulesView): Promise<Answer<PoliciesView>> {
-    return this.serve(caller, "admin", () => {
+    return this.change(caller, "admin", ["putWithdrawalRules", null], () => {
       const put = putWithdrawalRules(this.c, rules);
       return put.ok ? { ok: true, value: this.policies() } : put;
     });
@@ -100,7 +104,9 @@ export abstract class TenantWithdrawals extends TenantBase {
   }
 
   async runReconciliation(caller: Caller, idempotency: Idempotency) {
-    return this.serve(caller, "withdrawals:write", () => reconcileOnRequest(this.c, caller.tenantId, idempotency));
+    return this.change(caller, "withdrawals:write", ["runReconciliation", null], () =>
+      reconcileOnRequest(this.c, caller.tenantId, idempotency),
+    );
   }
 
   async patrol() {
@@ -114,11 +120,9 @@ export abstract class TenantWithdrawals extends TenantBase {
   }
 
   /** A call that leaves something to be driven: it is begun at once, and the alarm stands behind it. */
-  async #write<T>(...[caller, scope, work]: Parameters<typeof this.serve<T>>): Promise<Answer<T>> {
-    return this.serve<T>(caller, scope, async (key) => {
-      const done = await work(key);
-      if (done.ok) this.followUpSoon();
-      return done;
-    });
+  async #write<T>(...[caller, scope, what, work]: Parameters<typeof this.change<T>>): Promise<Answer<T>> {
+    const answer = await this.change<T>(caller, scope, what, work);
+    if (answer.ok) this.followUpSoon();
+    return answer;
   }
 }

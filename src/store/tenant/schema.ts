@@ -662,6 +662,21 @@ export const counters = sqliteTable("counters", {
   value: integer("value").notNull(),
 });
 
+/** What callers did and tried. Rows are only ever added; each one's hash covers the row before. */
+export const auditLog = sqliteTable("audit_log", {
+  seq: integer("seq").primaryKey(),
+  at: integer("at").notNull(),
+  keyId: text("key_id").notNull(),
+  via: text("via").$type<"api_key" | "session">().notNull(),
+  requestId: text("request_id").notNull(),
+  call: text("call").notNull(),
+  subject: text("subject"),
+  outcome: text("outcome").notNull(),
+  clientAddress: text("client_address"),
+  userAgent: text("user_agent"),
+  hash: text("hash").notNull(),
+});
+
 export const reconciliations = sqliteTable("reconciliations", {
   seq: integer("seq").primaryKey(),
   at: integer("at").notNull(),

@@ -92,6 +92,13 @@ export class Payouts {
     expect([state, new Set(attempts.map(({ nonce }) => nonce)).size]).toEqual(["confirmed", 1]);
     // What takes long may be offered more for, and is not signed for anew otherwise.
     if (!mayBeReplaced) expect(attempts).toHaveLength(1);
+    // It was asked for once, in the commit that reserved for it, and whoever asked again was told so.
+    const asked = await merchant.inside((_, sql) =>
+      sql
+        .exec<{ outcome: string }>("SELECT outcome FROM audit_log WHERE call = 'createWithdrawal' AND subject = ?", id)
+        .toArray(),
+    );
+    expect(asked.map(({ outcome }) => outcome)).toEqual(["ok", ...asked.slice(1).map(() => "replayed")]);
     // I8: nothing came to any node that is not written down.
     const stored = await merchant.inside((_, sql) =>
       sql.exec<{ hash: string }>("SELECT tx_id AS hash FROM attempts").toArray(),

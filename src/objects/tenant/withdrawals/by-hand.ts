@@ -11,6 +11,7 @@ import { claimedFor } from "../../../store/d1/withdrawals.ts";
 import { bindKey, originOfKey, useOfKey } from "../../../store/tenant/key-store.ts";
 import { type WithdrawalRow, withdrawalById } from "../../../store/tenant/withdrawal-store.ts";
 import type { Idempotency } from "../../api.ts";
+import type { Audited } from "../audited-call.ts";
 import { type Done, KEY_REUSED, notFound } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { type Move, RESOLVED, WithdrawalCommit } from "./commit.ts";
@@ -32,6 +33,7 @@ function decide(
   tenantId: string,
   id: string,
   idempotency: Idempotency,
+  audit: Audited,
   decision: (row: WithdrawalRow) => Decision,
   done: WithdrawalState | null = null,
 ): Done<WithdrawalView> {
@@ -46,12 +48,19 @@ function decide(
     decided.act(new WithdrawalCommit(c, tenantId));
     bindKey(c.db, idempotency, id);
     wakeWallet(c, tenantId, row.network);
+    audit.done();
   });
   const after = withdrawalById(c.db, id);
   return after === undefined ? notFound("withdrawal") : { ok: true, value: toWithdrawalView(c, after) };
 }
 
-export async function cancelWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
+export async function cancelWithdrawal(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  idempotency: Idempotency,
+  audit: Audited,
+) {
   const claimed = await claimedElsewhere(c, id);
   const cancel = (row: WithdrawalRow) => {
     if (!isUntouched(row))
@@ -59,7 +68,7 @@ export async function cancelWithdrawal(c: TenantContext, tenantId: string, id: s
     if (claimed !== null) return illegal(row, claimed);
     return moves(row, { to: "cancelled", reason: "cancelled_by_merchant", changes: { waitingFor: null } });
   };
-  return decide(c, tenantId, id, idempotency, cancel, "cancelled");
+  return decide(c, tenantId, id, idempotency, audit, cancel, "cancelled");
 }
 
 export function approveWithdrawal(
@@ -68,8 +77,9 @@ export function approveWithdrawal(
   id: string,
   keyId: string,
   idempotency: Idempotency,
+  audit: Audited,
 ) {
-  return decide(c, tenantId, id, idempotency, (row) => {
+  return decide(c, tenantId, id, idempotency, audit, (row) => {
     if (row.state !== "pending_approval") return illegal(row, "Nothing waits for an approval.");
     // A key that took another one's place is the same hand.
     if (originOfKey(c.db, row.creatorKeyId) === originOfKey(c.db, keyId)) {
@@ -101,6 +111,7 @@ export async function rejectWithdrawal(
   keyId: string,
   why: string | null,
   idempotency: Idempotency,
+  audit: Audited,
 ) {
   const claimed = await claimedElsewhere(c, id);
   const reject = (row: WithdrawalRow) => {
@@ -109,11 +120,17 @@ export async function rejectWithdrawal(
     const evidence = why === null ? `rejected with ${keyId}` : `rejected with ${keyId}: ${why}`;
     return moves(row, { to: "rejected", reason: "rejected", evidence, changes: { waitingFor: null } });
   };
-  return decide(c, tenantId, id, idempotency, reject, "rejected");
+  return decide(c, tenantId, id, idempotency, audit, reject, "rejected");
 }
 
-export function speedUpWithdrawal(c: TenantContext, tenantId: string, id: string, idempotency: Idempotency) {
-  return decide(c, tenantId, id, idempotency, (row) => {
+export function speedUpWithdrawal(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  idempotency: Idempotency,
+  audit: Audited,
+) {
+  return decide(c, tenantId, id, idempotency, audit, (row) => {
     const line = lineOf(c, row.network);
     const open = line.openPayment(c, row);
     if (open === null || open.minedTxId !== null || isSettled(row))
@@ -132,8 +149,9 @@ export function resolveWithdrawal(
   id: string,
   { outcome, evidence }: { readonly outcome: "confirmed" | "failed"; readonly evidence: string },
   idempotency: Idempotency,
+  audit: Audited,
 ) {
-  return decide(c, tenantId, id, idempotency, (row) => {
+  return decide(c, tenantId, id, idempotency, audit, (row) => {
     if (row.state !== "manual_review") return illegal(row, "It does not wait for a person.");
     const line = lineOf(c, row.network);
     const open = line.openPayment(c, row);

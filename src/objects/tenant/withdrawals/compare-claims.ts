@@ -4,6 +4,7 @@
  */
 
 import { compareKey, difference, type KeyClaimRow } from "../../../core/reconciliation.ts";
+import { log } from "../../../log.ts";
 import {
   type PaymentKey,
   readDepositKeys,
@@ -35,7 +36,7 @@ export async function readClaims(c: TenantContext, tenantId: string, scope: Scop
     return { keys, recentKeys, deposits };
   } catch (error) {
     if (!(error instanceof StoreFault)) throw error;
-    console.warn(JSON.stringify({ at: "reconciliation", tenant: tenantId, error: error.message }));
+    log("warn", "reconciliation_incomplete", { tenant: tenantId }, error);
     return null;
   }
 }

@@ -12,6 +12,7 @@ import { isRequestKey } from "../../../store/tenant/key-store.ts";
 import { count } from "../../../store/tenant/wallet-store.ts";
 import { type WithdrawalRow, withdrawalById, withdrawalByKey } from "../../../store/tenant/withdrawal-store.ts";
 import type { NewWithdrawal } from "../../api.ts";
+import type { Audited } from "../audited-call.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { WithdrawalCommit } from "./commit.ts";
@@ -29,6 +30,7 @@ interface Request {
   readonly key: string;
   readonly fingerprint: string;
   readonly creatorKeyId: string;
+  readonly audit: Audited;
 }
 
 export async function createWithdrawal(
@@ -37,11 +39,12 @@ export async function createWithdrawal(
   input: NewWithdrawal,
   key: string,
   creatorKeyId: string,
+  audit: Audited,
 ): Promise<Done<WithdrawalView>> {
   const read = readIntent(c, input);
   // A key that names a withdrawal names it whatever is sent with it now.
   if (!read.ok) return withdrawalByKey(c.db, input.account, key) === undefined ? read : conflict(c);
-  const request = { intent: read.value, input, key, fingerprint: fingerprintOf(read.value), creatorKeyId };
+  const request = { intent: read.value, input, key, fingerprint: fingerprintOf(read.value), creatorKeyId, audit };
   const known = replayOf(c, request);
   if (known !== null) return known;
   const now = refusedByLine(c, tenantId, read.value);
@@ -51,7 +54,7 @@ export async function createWithdrawal(
 }
 
 async function reserve(c: TenantContext, tenantId: string, request: Request): Promise<Done<WithdrawalView>> {
-  const { intent, input, key, fingerprint, creatorKeyId } = request;
+  const { intent, input, key, fingerprint, creatorKeyId, audit } = request;
   const { account } = intent;
   const earlier = replayOf(c, request);
   if (earlier !== null) return earlier;
@@ -98,6 +101,7 @@ async function reserve(c: TenantContext, tenantId: string, request: Request): Pr
       verdict.needsApproval,
     );
     if (!verdict.needsApproval) wakeWallet(c, tenantId, intent.network);
+    audit.done(id);
   });
   const made = withdrawalById(c.db, id);
   if (made === undefined) throw new Error(`withdrawal ${id} was just committed and is not there`);

@@ -1,6 +1,7 @@
 /** One hot wallet while it is being driven, whatever it is made of: its row, what stops it, what is logged of it. */
 
 import type { NetworkSettings } from "../../../core/network.ts";
+import { log } from "../../../log.ts";
 import { changeWallet, insertWallet, type WalletRow, walletRow } from "../../../store/tenant/wallet-store.ts";
 import { changeWithdrawal, type WithdrawalRow, withdrawalsIn } from "../../../store/tenant/withdrawal-store.ts";
 import { soon } from "../../soon.ts";
@@ -24,7 +25,7 @@ export function walletOf({ c, network, sender }: HotWallet): WalletRow {
 /** Nothing more is signed or sent from this wallet until a person has looked. The first incident is the one shown. */
 export function stopWallet(wallet: HotWallet, incident: string): void {
   const { c, network, sender } = wallet;
-  console.error(JSON.stringify({ at: "withdrawals", network: network.id, sender, incident }));
+  log("error", "wallet_stopped", { network: network.id, sender, incident });
   if (walletOf(wallet).status === "stopped") return;
   changeWallet(c.db, { network: network.id, sender }, { status: "stopped", incident });
 }
@@ -40,7 +41,7 @@ export async function isHalted({ c, network }: HotWallet): Promise<boolean> {
   try {
     return (await soon(scannerOf(c.env, network.id).status(), SCANNER_DEADLINE_MS)).status === "halted";
   } catch (error) {
-    console.warn(JSON.stringify({ at: "withdrawals", network: network.id, call: "status", error: String(error) }));
+    log("warn", "wallet_call_failed", { network: network.id, call: "status" }, error);
     return true;
   }
 }
@@ -56,7 +57,5 @@ export function isAnyTracked({ c, network }: HotWallet): boolean {
 
 export function logProvider(wallet: HotWallet, call: string, node: string | undefined, error: unknown): void {
   const { network, tenantId } = wallet;
-  console.warn(
-    JSON.stringify({ at: "withdrawals", tenant: tenantId, network: network.id, node, call, error: String(error) }),
-  );
+  log("warn", "provider_failed", { tenant: tenantId, network: network.id, node, call }, error);
 }

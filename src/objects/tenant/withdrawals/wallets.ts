@@ -6,6 +6,7 @@ import { bindKey, useOfKey } from "../../../store/tenant/key-store.ts";
 import { changeWallet, putSigner, removeSigner, walletRow } from "../../../store/tenant/wallet-store.ts";
 import type { Idempotency, SignerChoice } from "../../api.ts";
 import { unknownNetwork } from "../addresses.ts";
+import type { Audited } from "../audited-call.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
 import { lineOf, wakeWallet, walletAddress } from "./lines.ts";
@@ -27,6 +28,7 @@ export function chooseSigner(
   tenantId: string,
   network: string,
   choice: SignerChoice,
+  audit: Audited,
   onDue: () => void,
 ): Promise<Done<WalletView>> {
   return c.turns.take(`wallet/${network}`, async () => {
@@ -41,6 +43,7 @@ export function chooseSigner(
       if (row === null) removeSigner(c.db, network);
       else putSigner(c.db, row);
       wakeWallet(c, tenantId, network);
+      audit.done();
     });
     onDue();
     return viewOf(c, tenantId, network);
@@ -62,6 +65,7 @@ export async function resumeWallet(
   tenantId: string,
   network: string,
   idempotency: Idempotency,
+  audit: Audited,
   onDue: () => void,
 ): Promise<Done<WalletView>> {
   if (!c.settings.networks.has(network)) return unknownNetwork(network);
@@ -74,6 +78,7 @@ export async function resumeWallet(
       changeWallet(c.db, { network, sender }, { status: "active", incident: null });
       lineOf(c, network).resumed(c, network, sender);
       bindKey(c.db, idempotency, `${network}/${sender}`);
+      audit.done();
     });
     onDue();
   }

@@ -4,6 +4,7 @@
  */
 
 import { type Outcome, refuse } from "../../../../core/refusal.ts";
+import { log } from "../../../../log.ts";
 import { claimAddress } from "../../../../store/d1/claims.ts";
 import { activeAddress } from "../../../../store/tenant/address-store.ts";
 import { insertWalletAddress, setWalletWatched, walletAddressRow } from "../../../../store/tenant/coin-store.ts";
@@ -23,7 +24,7 @@ export async function watchTopUp(c: TenantContext, tenantId: string, network: st
   try {
     return await watchWalletAddress(c, tenantId, network, TOP_UP);
   } catch (error) {
-    console.warn(JSON.stringify({ at: "wallets", tenant: tenantId, network, call: "watch", error: String(error) }));
+    log("warn", "wallet_call_failed", { tenant: tenantId, network, call: "watch" }, error);
     return refuse("chain_unavailable", `The hot wallet on ${network} cannot be watched now.`, { retryAfterS: 5 });
   }
 }

@@ -11,6 +11,7 @@ import { coinText } from "../../../../core/coins.ts";
 import { difference } from "../../../../core/reconciliation.ts";
 import { newsOfSpend } from "../../../../core/spend.ts";
 import type { DifferenceView } from "../../../../core/views.ts";
+import { log } from "../../../../log.ts";
 import { StoreFault } from "../../../../store/d1/deadline.ts";
 import { type OutputClaimRow, readMemberClaims, readOutputClaims } from "../../../../store/d1/spends.ts";
 import { coinAt, freeCoins } from "../../../../store/tenant/coin-store.ts";
@@ -122,7 +123,7 @@ async function readClaims(
     };
   } catch (error) {
     if (!(error instanceof StoreFault)) throw error;
-    console.warn(JSON.stringify({ at: "reconciliation", tenant: tenantId, error: error.message }));
+    log("warn", "reconciliation_incomplete", { tenant: tenantId }, error);
     return null;
   }
 }
@@ -130,7 +131,7 @@ async function readClaims(
 function answersOf<T>(network: string, settled: readonly PromiseSettledResult<T>[]): T[] {
   return settled.flatMap((one) => {
     if (one.status === "fulfilled") return [one.value];
-    console.warn(JSON.stringify({ at: "reconciliation", network, error: String(one.reason) }));
+    log("warn", "reconciliation_incomplete", { network }, one.reason);
     return [];
   });
 }

@@ -2,6 +2,7 @@
 
 import { formatAmount, unitsFromText } from "../../../../core/amount.ts";
 import type { Outcome } from "../../../../core/refusal.ts";
+import { log } from "../../../../log.ts";
 import { type CoinRow, coinsOf } from "../../../../store/tenant/coin-store.ts";
 import { inputAt, openSpends, spendAt } from "../../../../store/tenant/spend-store.ts";
 import { allAssets, type TenantContext } from "../../context.ts";
@@ -51,7 +52,7 @@ async function balancesOf(c: TenantContext, network: string): Promise<BareWallet
       amount_units: units.toString(),
     }));
   } catch (error) {
-    console.warn(JSON.stringify({ at: "wallets", network, call: "status", error: String(error) }));
+    log("warn", "wallet_call_failed", { network, call: "status" }, error);
     return null;
   }
 }

@@ -7,6 +7,7 @@ import { larger, unitsFromText } from "../../../../core/amount.ts";
 import { type AgreedExpiring, agreeOnExpiring, type ExpiringLook } from "../../../../core/expiring-look.ts";
 import { difference } from "../../../../core/reconciliation.ts";
 import type { DifferenceView } from "../../../../core/views.ts";
+import { log } from "../../../../log.ts";
 import { StoreFault } from "../../../../store/d1/deadline.ts";
 import { type HeldAttempt, readLiveAttempts } from "../../../../store/d1/live-attempts.ts";
 import {
@@ -74,7 +75,7 @@ async function readClaims(
     return await readLiveAttempts(c.env.DB, ids);
   } catch (error) {
     if (!(error instanceof StoreFault)) throw error;
-    console.warn(JSON.stringify({ at: "reconciliation", tenant: tenantId, error: error.message }));
+    log("warn", "reconciliation_incomplete", { tenant: tenantId }, error);
     return null;
   }
 }
@@ -103,7 +104,7 @@ async function lookAt(
 function answersOf(network: string, settled: readonly PromiseSettledResult<ExpiringLook>[]): ExpiringLook[] {
   return settled.flatMap((one) => {
     if (one.status === "fulfilled") return [one.value];
-    console.warn(JSON.stringify({ at: "reconciliation", network, error: String(one.reason) }));
+    log("warn", "reconciliation_incomplete", { network }, one.reason);
     return [];
   });
 }

@@ -10,6 +10,7 @@ import { countsNonces } from "../../../../core/network.ts";
 import { compareMined, difference, foreignNonces } from "../../../../core/reconciliation.ts";
 import type { DifferenceView } from "../../../../core/views.ts";
 import { type AgreedLook, agree } from "../../../../core/wallet-look.ts";
+import { log } from "../../../../log.ts";
 import {
   type AttemptRow,
   attemptsOf,
@@ -83,7 +84,7 @@ async function lookAtWallet(
 }
 
 function logNode(network: string, node: string | undefined, error: unknown): void {
-  console.warn(JSON.stringify({ at: "reconciliation", network, node, call: "look", error: String(error) }));
+  log("warn", "reconciliation_incomplete", { network, node, call: "look" }, error);
 }
 
 /** In one turn, after the looks. What changed while they were made is left to the next report. */

@@ -5,6 +5,7 @@
 
 import { compareNonceClaim, difference, type NonceClaimRow } from "../../../../core/reconciliation.ts";
 import type { DifferenceView } from "../../../../core/views.ts";
+import { log } from "../../../../log.ts";
 import { claimedNonces } from "../../../../store/d1/comparison.ts";
 import { StoreFault } from "../../../../store/d1/deadline.ts";
 import { type SlotKey, slotAt } from "../../../../store/tenant/slot-store.ts";
@@ -33,7 +34,7 @@ export async function readNonceClaims(
     return await Promise.all(scope.wallets.map((wallet) => readWallet(c.env.DB, wallet)));
   } catch (error) {
     if (!(error instanceof StoreFault)) throw error;
-    console.warn(JSON.stringify({ at: "reconciliation", tenant: tenantId, error: error.message }));
+    log("warn", "reconciliation_incomplete", { tenant: tenantId }, error);
     return null;
   }
 }
