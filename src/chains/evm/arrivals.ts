@@ -46,7 +46,7 @@ interface Scale {
 
 /** balanceOf(address) */
 const BALANCE_OF = "0x70a08231";
-const SCALES_PER_BATCH = 40;
+const SCALES_PER_BATCH = 64;
 /** Far behind the head a fee shows on any receiver: so many of each token are weighed, then all if one is short. */
 const SAMPLE_PER_TOKEN = 64;
 /** A block whose balances contradict its logs is left unread so often. */
