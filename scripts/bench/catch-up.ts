@@ -109,7 +109,7 @@ async function catchUp(node: BenchNode, data: Data, shape: ChainShape, say: (lin
       requests,
       calls: sum(calls),
     };
-    if (process.env.SLUICE_BENCH_CALLS) say(JSON.stringify({ ...run, calls }));
+    say(JSON.stringify({ ...run, calls }));
     return run;
   } finally {
     await service.stop();

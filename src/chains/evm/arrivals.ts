@@ -146,15 +146,14 @@ function balanceIn(answer: RpcAnswer): bigint | null {
 /** Units each holder sent on inside its scale's blocks. */
 function sentBy(logs: readonly Log[], scales: readonly Scale[]): Map<Scale, bigint> {
   const byHolder = new Map<string, Scale[]>();
-  for (const scale of scales) {
-    const name = `${scale.contract}/${scale.holder}`;
-    byHolder.set(name, [...(byHolder.get(name) ?? []), scale]);
-  }
+  for (const scale of scales) byHolder.set(scale.holder, [...(byHolder.get(scale.holder) ?? []), scale]);
   const sent = new Map<Scale, bigint>();
+  if (scales.length === 0) return sent;
   for (const log of logs) {
     if (formOf(log) !== "payment") continue;
-    for (const scale of byHolder.get(`${log.address}/${senderOf(log)}`) ?? []) {
-      if (scale.from <= log.height && log.height <= scale.to) sent.set(scale, (sent.get(scale) ?? 0n) + amountOf(log));
+    for (const scale of byHolder.get(senderOf(log)) ?? []) {
+      const isInside = scale.contract === log.address && scale.from <= log.height && log.height <= scale.to;
+      if (isInside) sent.set(scale, (sent.get(scale) ?? 0n) + amountOf(log));
     }
   }
   return sent;
