@@ -43,13 +43,13 @@ export function isId(prefix: IdPrefix, text: string): boolean {
 
 /** 16 bytes in 26 characters, most significant first. */
 export function base32(bytes: Uint8Array): string {
-  let value = 0n;
-  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
-  const length = Math.ceil((bytes.length * 8) / 5);
+  // The first character has what is left over of the bits.
+  let held = 0;
+  let bits = (5 - ((bytes.length * 8) % 5)) % 5;
   let text = "";
-  for (let i = 0; i < length; i++) {
-    text = ALPHABET[Number(value & 31n)] + text;
-    value >>= 5n;
+  for (const byte of bytes) {
+    held = ((held & 31) << 8) | byte;
+    for (bits += 8; bits >= 5; bits -= 5) text += ALPHABET[(held >> (bits - 5)) & 31];
   }
   return text;
 }

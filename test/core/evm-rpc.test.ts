@@ -140,7 +140,7 @@ describe("batches", () => {
     }
   });
 
-  it("sends at most a hundred calls in one request, and five requests at a time", async () => {
+  it("sends at most 250 calls in one request, and five requests at a time", async () => {
     const fake = fakeNode();
     let open = 0;
     let most = 0;
@@ -152,9 +152,9 @@ describe("batches", () => {
       return Response.json((body as RpcRequest[]).map((call) => fake.answer(call)));
     };
     const rpc = await overHttp(fake);
-    const { answers } = await rpc.batch(echoes(950));
-    expect(results(answers)).toEqual(echoes(950).map(({ params }) => params[0]));
-    expect(Math.max(...sizes(fake))).toBe(100);
+    const { answers } = await rpc.batch(echoes(1_450));
+    expect(results(answers)).toEqual(echoes(1_450).map(({ params }) => params[0]));
+    expect(Math.max(...sizes(fake))).toBe(250);
     expect(most).toBe(5);
   });
 });

@@ -14,7 +14,7 @@ import { type Env, readSettings } from "../../src/env.ts";
 import { ChainScanner, Tenant } from "../../src/index.ts";
 import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import type { EnabledNetwork } from "../../src/settings.ts";
-import { appendEntries, readBalance, writeBalance } from "../../src/store/tenant/ledger-store.ts";
+import { appendEntries, readBalance, writeBalances } from "../../src/store/tenant/ledger-store.ts";
 import {
   ModelExpiringChain,
   ModelExpiringNode,
@@ -152,8 +152,8 @@ export class ExpiringMerchant extends Merchant {
         const before = readBalance(db, key);
         const lines = depositConfirmed(before, units);
         const journal = { id: `jrn_test_${++keys}`, causeType: "deposit.confirmed", causeId: "test", eventId: null };
-        appendEntries(db, { ...key, ...journal, at: time.now }, lines);
-        writeBalance(db, key, post(before, lines));
+        appendEntries(db, [{ journal: { ...key, ...journal, at: time.now }, postings: lines }]);
+        writeBalances(db, [{ key: key, balance: post(before, lines) }]);
       });
     });
   }

@@ -18,8 +18,8 @@ import { WithdrawalCommit } from "../../src/objects/tenant/withdrawals/commit.ts
 import { signerOf } from "../../src/objects/tenant/withdrawals/nonces/signing.ts";
 import { patrol } from "../../src/patrol.ts";
 import { claimNonce, claimWithdrawalKey } from "../../src/store/d1/withdrawals.ts";
-import { putDeposit } from "../../src/store/tenant/deposit-store.ts";
-import { appendEntries, movementsOf, readBalance, writeBalance } from "../../src/store/tenant/ledger-store.ts";
+import { insertDeposits } from "../../src/store/tenant/deposit-store.ts";
+import { appendEntries, movementsOf, readBalance, writeBalances } from "../../src/store/tenant/ledger-store.ts";
 import { insertReport, REPORTS_KEPT, storedReports } from "../../src/store/tenant/report-store.ts";
 import { insertAttempt, insertSlot } from "../../src/store/tenant/slot-store.ts";
 import { insertWallet, raiseWallet } from "../../src/store/tenant/wallet-store.ts";
@@ -128,12 +128,12 @@ async function deposit(merchant: Merchant, units: bigint): Promise<void> {
     } as const;
     const times = { createdAt: time.now, confirmedAt: time.now, revertedAt: null, settledAt: null, backfillId: null };
     const rest = { address: PAYEE, asset: "native", amountUnits: String(units), dueHeight: null, dueFinalized: null };
-    putDeposit(db, { ...row, ...standing, ...times, ...rest }, true);
+    insertDeposits(db, [{ ...row, ...standing, ...times, ...rest }]);
     const journal = { id: `jrn_${txId}`, causeType: "deposit.confirmed", causeId: row.id, eventId: null, at: time.now };
     const before = readBalance(db, key);
     const lines = depositConfirmed(before, units);
-    appendEntries(db, { ...key, ...journal }, lines);
-    writeBalance(db, key, post(before, lines));
+    appendEntries(db, [{ journal: { ...key, ...journal }, postings: lines }]);
+    writeBalances(db, [{ key: key, balance: post(before, lines) }]);
   });
 }
 
@@ -655,9 +655,11 @@ it("entries are summed to the unit, far above what a number holds", async () => 
     const journal = { causeType: "deposit.confirmed", causeId: "dep_big", eventId: null, at: 1 };
     const amounts = [most, most, 1n, 10n ** 12n, 10n ** 12n - 1n];
     for (const [i, amountUnits] of amounts.entries()) {
-      appendEntries(db, { ...key, ...journal, id: `jrn_big_${i}` }, [{ from: "chain", to: "available", amountUnits }]);
+      const postings = [{ from: "chain", to: "available", amountUnits }] as const;
+      appendEntries(db, [{ journal: { ...key, ...journal, id: `jrn_big_${i}` }, postings }]);
     }
-    appendEntries(db, { ...key, ...journal, id: "jrn_b" }, [{ from: "available", to: "reserved", amountUnits: most }]);
+    const reserved = [{ from: "available", to: "reserved", amountUnits: most }] as const;
+    appendEntries(db, [{ journal: { ...key, ...journal, id: "jrn_b" }, postings: reserved }]);
     expect(movementsOf(db, key, 6)).toEqual([
       { from: "available", to: "reserved", units: most },
       { from: "chain", to: "available", units: amounts.reduce((sum, units) => sum + units, 0n) },

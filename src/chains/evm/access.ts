@@ -4,7 +4,7 @@
  */
 
 import { type Interest, MAX_BLOCKS_PER_RANGE } from "../port.ts";
-import type { RpcClient } from "../rpc/client.ts";
+import { MAX_BATCH, type RpcClient } from "../rpc/client.ts";
 import { Span } from "../span.ts";
 import { Attempts } from "./attempts.ts";
 import { MissingMethods } from "./missing-methods.ts";
@@ -36,16 +36,16 @@ export interface NodeAccess {
 export const PARALLEL_REQUESTS = 4;
 
 const HEADER_AIM_BYTES = 1_000_000;
-/** Between 60 and 600 KB: below, round trips cost more than bytes; above, vendors begin to refuse. */
-const LOG_AIM_BYTES = 400_000;
+/** Some three thousand logs: below, round trips cost more than bytes; from ten thousand on vendors refuse. */
+const LOG_AIM_BYTES = 2_000_000;
 
 export function newAccess(rpc: RpcClient, now: () => number): NodeAccess {
   return {
     rpc,
     now,
     headerSpan: {
-      hashes: new Span({ start: 64, max: 100, aimBytes: HEADER_AIM_BYTES }),
-      full: new Span({ start: 32, max: 100, aimBytes: HEADER_AIM_BYTES }),
+      hashes: new Span({ start: 100, max: MAX_BATCH, aimBytes: HEADER_AIM_BYTES }),
+      full: new Span({ start: 32, max: MAX_BATCH, aimBytes: HEADER_AIM_BYTES }),
     },
     logSpan: new Span({ start: 64, max: MAX_BLOCKS_PER_RANGE, aimBytes: LOG_AIM_BYTES }),
     pace: {

@@ -46,7 +46,7 @@ interface Scale {
 
 /** balanceOf(address) */
 const BALANCE_OF = "0x70a08231";
-const SCALES_PER_BATCH = 40;
+const SCALES_PER_BATCH = 64;
 /** Far behind the head a fee shows on any receiver: so many of each token are weighed, then all if one is short. */
 const SAMPLE_PER_TOKEN = 64;
 /** A block whose balances contradict its logs is left unread so often. */
@@ -146,15 +146,14 @@ function balanceIn(answer: RpcAnswer): bigint | null {
 /** Units each holder sent on inside its scale's blocks. */
 function sentBy(logs: readonly Log[], scales: readonly Scale[]): Map<Scale, bigint> {
   const byHolder = new Map<string, Scale[]>();
-  for (const scale of scales) {
-    const name = `${scale.contract}/${scale.holder}`;
-    byHolder.set(name, [...(byHolder.get(name) ?? []), scale]);
-  }
+  for (const scale of scales) byHolder.set(scale.holder, [...(byHolder.get(scale.holder) ?? []), scale]);
   const sent = new Map<Scale, bigint>();
+  if (scales.length === 0) return sent;
   for (const log of logs) {
     if (formOf(log) !== "payment") continue;
-    for (const scale of byHolder.get(`${log.address}/${senderOf(log)}`) ?? []) {
-      if (scale.from <= log.height && log.height <= scale.to) sent.set(scale, (sent.get(scale) ?? 0n) + amountOf(log));
+    for (const scale of byHolder.get(senderOf(log)) ?? []) {
+      const isInside = scale.contract === log.address && scale.from <= log.height && log.height <= scale.to;
+      if (isInside) sent.set(scale, (sent.get(scale) ?? 0n) + amountOf(log));
     }
   }
   return sent;

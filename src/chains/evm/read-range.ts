@@ -7,6 +7,7 @@
 import { TRANSFER_TOPIC } from "../../core/transfer-log.ts";
 import { Cut } from "../cut.ts";
 import type { BlockRef, Interest, Reading } from "../port.ts";
+import { MAX_BATCH } from "../rpc/client.ts";
 import { chunked, inParallel } from "../rpc/parallel.ts";
 import { type NodeAccess, PARALLEL_REQUESTS, paceOf } from "./access.ts";
 import { weighRange } from "./arrivals.ts";
@@ -22,8 +23,6 @@ import { factsOf, type TxFacts } from "./tx-facts.ts";
 
 /** Blocks read through their receipts in one go: a busy block has a megabyte of them. */
 const BLOCKS_PER_RECEIPT_BATCH = 4;
-/** Receipts of single transactions in one request. */
-const RECEIPTS_PER_BATCH = 50;
 /** From this many wanted transactions on, all receipts of a block are cheaper than each of them. */
 const WORTH_WHOLE_BLOCK = 8;
 
@@ -111,7 +110,7 @@ async function fetchFacts(range: LogRange, wanted: ReadonlyMap<number, readonly 
   await inParallel(PARALLEL_REQUESTS, chunked(whole, BLOCKS_PER_RECEIPT_BATCH), async (group) => {
     single.push(...(await factsOfBlocks(range, group, wanted)));
   });
-  await inParallel(PARALLEL_REQUESTS, chunked(single, RECEIPTS_PER_BATCH), async (group) => {
+  await inParallel(PARALLEL_REQUESTS, chunked(single, MAX_BATCH), async (group) => {
     const kept = group.filter(({ ref }) => range.cut.keeps(ref.height));
     for (const receipt of await receiptsOf(range.access, kept, range.cut)) {
       range.facts.set(receipt.txHash, factsOf(receipt, range.contracts));

@@ -7,6 +7,7 @@
  */
 
 import { step } from "../../steps.ts";
+import { readCapped } from "./capped-body.ts";
 import type { FailureKind, RpcFailure } from "./rpc-failure.ts";
 
 export interface ProviderSettings {
@@ -193,32 +194,6 @@ function decodeLoosely(part: string): string {
   } catch {
     return part;
   }
-}
-
-/** The body, or null when it goes past `cap`; the rest of it is then cancelled. */
-async function readCapped(response: Response, cap: number, signal: AbortSignal): Promise<Uint8Array | null> {
-  if (response.body === null) return new Uint8Array(0);
-  const reader = response.body.getReader();
-  signal.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    length += value.length;
-    if (length > cap) {
-      await reader.cancel();
-      return null;
-    }
-    chunks.push(value);
-  }
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
 }
 
 /** What a payload asks for first: the name of its step. */

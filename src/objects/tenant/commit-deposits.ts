@@ -5,13 +5,27 @@
 
 import { unitsFromText } from "../../core/amount.ts";
 import { derivedId } from "../../core/ids.ts";
-import { type Balance, depositConfirmed, depositReverted, post } from "../../core/ledger.ts";
+import {
+  type Balance,
+  depositConfirmed,
+  depositReverted,
+  EMPTY_BALANCE,
+  type Posting,
+  post,
+} from "../../core/ledger.ts";
 import type { TransferKey } from "../../core/transfer.ts";
 import type { BalanceView, EventType } from "../../core/views.ts";
 import { type ChainView, type Decision, nextLook, type Step, type Told } from "../../core/watcher.ts";
-import { type DepositRow, putDeposit } from "../../store/tenant/deposit-store.ts";
+import { type DepositRow, insertDeposits, updateDeposit } from "../../store/tenant/deposit-store.ts";
 import { EventAppender } from "../../store/tenant/event-store.ts";
-import { appendEntries, type BalanceKey, readBalance, writeBalance } from "../../store/tenant/ledger-store.ts";
+import {
+  appendEntries,
+  type BalanceKey,
+  type Journal,
+  readBalance,
+  readBalances,
+  writeBalances,
+} from "../../store/tenant/ledger-store.ts";
 import { toBalanceView } from "./balance-view.ts";
 import type { AssetFacts, TenantContext } from "./context.ts";
 import { toDepositView } from "./deposit-view.ts";
@@ -47,26 +61,35 @@ const EVENT_OF: Record<Step["type"], EventType> = {
 export function commitDeposits(commit: Commit, decided: readonly Decided[]): number {
   const events = new EventAppender(commit.c.db, commit.tenantId, commit.now);
   const ledger = new CommitLedger(commit, events);
+  const fresh: Omit<DepositRow, "seq">[] = [];
   let written = 0;
-  for (const one of decided) {
-    const { told, steps } = one.decision;
-    if (told === null) continue;
-    let row = startRow(commit, one, told);
+  const starts = decided.flatMap((one) => {
+    const { told } = one.decision;
+    return told === null ? [] : [{ one, told, start: startRow(commit, one, told) }];
+  });
+  events.expect(starts.filter(({ one }) => one.decision.steps.length > 0).map(({ start }) => start.id));
+  ledger.expect(starts.map(({ start }) => start));
+  for (const { one, told, start } of starts) {
+    const { steps } = one.decision;
+    let row = start;
     for (const step of steps) {
       const settledBefore = step.type === "settled" && row.settledAt !== null;
       row = withStep(commit, row, step);
       // A person had reopened it, and it stands: it is settled once more, and once was told.
       if (settledBefore) continue;
       const asset = commit.assetOf(row.asset);
-      const event = events.append(EVENT_OF[step.type], row.id, toDepositView(row, asset, commit.view.head));
+      const event = events.add(EVENT_OF[step.type], row.id, toDepositView(row, asset, commit.view.head));
       ledger.post(row, step, event.id);
       written++;
     }
     const look = nextLook(told, commit.view, commit.settlesBy);
     const final = { ...row, ...columnsOf(told), dueHeight: look.height, dueFinalized: look.finalized };
-    if (one.before === null || !isSame(one.before, final)) putDeposit(commit.c.db, final, one.before === null);
+    if (one.before === null) fresh.push(final);
+    else if (!isSame(one.before, final)) updateDeposit(commit.c.db, final);
   }
-  ledger.flush();
+  insertDeposits(commit.c.db, fresh);
+  events.write();
+  ledger.write();
   return written;
 }
 
@@ -130,44 +153,52 @@ function columnsOf(told: Told) {
   };
 }
 
-/** Balances touched by one commit: read once, posted to in memory, written once. */
+/** Balances touched by one commit: read once, posted to in memory, and all written at its end. */
 class CommitLedger {
   readonly #commit: Commit;
   readonly #events: EventAppender;
   readonly #touched = new Map<string, { key: BalanceKey; balance: Balance }>();
+  readonly #known = new Map<string, Balance>();
+  readonly #journals: { journal: Journal; postings: readonly Posting[] }[] = [];
 
   constructor(commit: Commit, events: EventAppender) {
     this.#commit = commit;
     this.#events = events;
   }
 
+  /** Reads the balances that these will probably touch together. */
+  expect(rows: readonly BalanceKey[]): void {
+    const keys = new Map(rows.map((row) => [nameOf(row), keyOf(row)]));
+    for (const name of keys.keys()) this.#known.set(name, EMPTY_BALANCE);
+    for (const { key, balance } of readBalances(this.#commit.c.db, [...keys.values()]))
+      this.#known.set(nameOf(key), balance);
+  }
+
   post(row: Omit<DepositRow, "seq">, step: Step, eventId: string): void {
     if (step.type !== "confirmed" && step.type !== "reverted") return;
     const { db } = this.#commit.c;
-    const key = { account: row.account, network: row.network, asset: row.asset };
-    const name = JSON.stringify([key.account, key.network, key.asset]);
-    const before = this.#touched.get(name)?.balance ?? readBalance(db, key);
+    const key = keyOf(row);
+    const name = nameOf(key);
+    const before = this.#touched.get(name)?.balance ?? this.#known.get(name) ?? readBalance(db, key);
     const units = unitsFromText(row.amountUnits);
     const postings = step.type === "confirmed" ? depositConfirmed(before, units) : depositReverted(before, units);
     const after = post(before, postings);
-    appendEntries(
-      db,
-      {
-        ...key,
-        id: derivedId("jrn", row.id, row.epoch, step.type),
-        causeType: `deposit.${step.type}`,
-        causeId: row.id,
-        eventId,
-        at: this.#commit.now,
-      },
-      postings,
-    );
+    const journal = {
+      ...key,
+      id: derivedId("jrn", row.id, row.epoch, step.type),
+      causeType: `deposit.${step.type}`,
+      causeId: row.id,
+      eventId,
+      at: this.#commit.now,
+    };
+    this.#journals.push({ journal, postings });
     this.#touched.set(name, { key, balance: after });
     this.#tellDebt(key, before, after);
   }
 
-  flush(): void {
-    for (const { key, balance } of this.#touched.values()) writeBalance(this.#commit.c.db, key, balance);
+  write(): void {
+    appendEntries(this.#commit.c.db, this.#journals);
+    writeBalances(this.#commit.c.db, [...this.#touched.values()]);
   }
 
   #tellDebt(key: BalanceKey, before: Balance, after: Balance): void {
@@ -176,6 +207,14 @@ class CommitLedger {
     if (!opened && !cleared) return;
     const asset: AssetFacts = this.#commit.assetOf(key.asset);
     const data: BalanceView = toBalanceView(key.account, asset, after);
-    this.#events.append(opened ? "account.debt_opened" : "account.debt_cleared", `account:${key.account}`, data);
+    this.#events.add(opened ? "account.debt_opened" : "account.debt_cleared", `account:${key.account}`, data);
   }
+}
+
+function keyOf({ account, network, asset }: BalanceKey): BalanceKey {
+  return { account, network, asset };
+}
+
+function nameOf({ account, network, asset }: BalanceKey): string {
+  return JSON.stringify([account, network, asset]);
 }

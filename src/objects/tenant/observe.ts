@@ -8,7 +8,7 @@ import { NO_RULES, ruleFor } from "../../core/policy.ts";
 import { keyText, samePayment, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import { type ChainView, decide, type SeenPayment } from "../../core/watcher.ts";
 import { log } from "../../log.ts";
-import { accountOfAddress } from "../../store/tenant/address-store.ts";
+import { accountOfAddress, accountsOfAddresses } from "../../store/tenant/address-store.ts";
 import { applyBackfillSlice, type BackfillRow, backfillById } from "../../store/tenant/backfill-store.ts";
 import {
   type DepositRow,
@@ -17,7 +17,7 @@ import {
   depositsLive,
   depositsSettledFrom,
   nextDue,
-  putTransfer,
+  putTransfers,
   removeTransfer,
   setAside,
   toTold,
@@ -59,7 +59,7 @@ export function observe(
 
   const before = new Map(transfersByKey(c.db, o.network, [...rows.values()]).map((t) => [keyText(t), t]));
   const duplicates = heard.filter((t) => isKnown(before.get(keyText(t)), t)).length;
-  const commit = prepare(c, tenantId, o.network, o);
+  const commit = prepare(c, tenantId, o.network, o, heard);
   const rule = ruleOf(commit);
 
   const decided: Decided[] = [];
@@ -76,9 +76,8 @@ export function observe(
 
   let written = 0;
   c.storage.transactionSync(() => {
-    for (const transfer of heard) {
-      if (!isWhereItWas(before.get(keyText(transfer)), transfer)) putTransfer(c.db, o.network, transfer);
-    }
+    const moved = heard.filter((transfer) => !isWhereItWas(before.get(keyText(transfer)), transfer));
+    putTransfers(c.db, o.network, moved);
     for (const key of removed.values()) removeTransfer(c.db, o.network, key);
     setAside(
       c.db,
@@ -121,7 +120,7 @@ export function observeBackfill(
 
   const rows = new Map(depositsByKey(c.db, slice.network, slice.transfers).map(byKey));
   const known = new Map(transfersByKey(c.db, slice.network, slice.transfers).map((t) => [keyText(t), t]));
-  const commit = prepare(c, tenantId, slice.network, slice);
+  const commit = prepare(c, tenantId, slice.network, slice, slice.transfers);
   const rule = ruleOf(commit);
 
   const decided: Decided[] = [];
@@ -147,7 +146,7 @@ export function observeBackfill(
 
   let written = 0;
   c.storage.transactionSync(() => {
-    for (const transfer of fresh) putTransfer(c.db, slice.network, transfer);
+    putTransfers(c.db, slice.network, fresh);
     takePastCoins(c, slice, coins);
     written = commitDeposits(commit, decided);
     addDuplicates(c.db, slice.network, alreadyKnown);
@@ -211,6 +210,7 @@ function prepare(
   tenantId: string,
   network: string,
   seen: Pick<Observation, "head" | "headTimestamp" | "finalized" | "windowFrom">,
+  transfers: readonly SeenTransfer[],
 ): Commit {
   const settings = c.settings.knownNetworks.get(network);
   if (settings === undefined) throw new Error(`an observation names network ${network}, which is not configured`);
@@ -223,7 +223,8 @@ function prepare(
   };
   const { finality, reorgWindow } = settings;
   // One commit may tell of thousands of payments to few addresses in fewer assets: each is looked up once.
-  const accountOf = remembered((address: string) => accountOfAddress(c.db, network, address));
+  const accounts = accountsOfAddresses(c.db, network, [...new Set(transfers.map(({ address }) => address))]);
+  const accountOf = (address: string) => accounts.get(address) ?? accountOfAddress(c.db, network, address);
   const assetOf = remembered((asset: string) => mustFindAsset(c, network, asset));
   return { c, tenantId, network, view, settlesBy: { finality, reorgWindow }, now: c.now(), accountOf, assetOf };
 }

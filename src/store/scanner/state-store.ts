@@ -2,6 +2,7 @@
 
 import { and, desc, eq, gt, gte, lt, sql } from "drizzle-orm";
 import type { BlockRef } from "../../core/window.ts";
+import { insertAll } from "../insert-all.ts";
 import { prepared } from "../prepared.ts";
 import type { ScannerDb } from "./database.ts";
 import { blocks, counters, scanner } from "./schema.ts";
@@ -77,11 +78,11 @@ export function allBlocksDescending(db: ScannerDb): BlockRef[] {
 }
 
 export function insertBlocks(db: ScannerDb, list: readonly BlockRef[]): void {
-  for (const block of list) {
-    db.insert(blocks)
-      .values({ height: block.height, hash: block.hash, parentHash: block.parentHash, timestampS: block.timestamp })
-      .run();
-  }
+  insertAll(
+    db,
+    blocks,
+    list.map(({ height, hash, parentHash, timestamp }) => ({ height, hash, parentHash, timestampS: timestamp })),
+  );
 }
 
 export function deleteBlocksAbove(db: ScannerDb, height: number): void {

@@ -3,6 +3,7 @@
 import { and, eq, gt, lt, lte, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { isInternal, type Transfer, type TransferKey, UNMINED } from "../../core/transfer.ts";
+import { insertAll } from "../insert-all.ts";
 import type { ScannerDb } from "./database.ts";
 import { removals, tenants, transfers } from "./schema.ts";
 
@@ -15,24 +16,24 @@ export interface OwnedTransfer extends Transfer {
 }
 
 export function insertTransfers(db: ScannerDb, list: readonly OwnedTransfer[], version: number): void {
-  for (const t of list) {
-    db.insert(transfers)
-      .values({
-        height: t.height,
-        txId: t.txId,
-        transferIndex: t.transferIndex,
-        tenant: t.tenant,
-        address: t.address,
-        asset: t.asset,
-        amountUnits: t.amountUnits.toString(),
-        blockHash: t.blockHash,
-        timestampS: t.timestamp,
-        addedVersion: version,
-        leastDepth: t.leastDepth ?? 1,
-        memo: t.memo ?? null,
-      })
-      .run();
-  }
+  insertAll(
+    db,
+    transfers,
+    list.map((t) => ({
+      height: t.height,
+      txId: t.txId,
+      transferIndex: t.transferIndex,
+      tenant: t.tenant,
+      address: t.address,
+      asset: t.asset,
+      amountUnits: t.amountUnits.toString(),
+      blockHash: t.blockHash,
+      timestampS: t.timestamp,
+      addedVersion: version,
+      leastDepth: t.leastDepth ?? 1,
+      memo: t.memo ?? null,
+    })),
+  );
 }
 
 /** Takes every transfer above a height off the best chain and gives them back. Those that wait stay. */

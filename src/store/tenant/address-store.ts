@@ -9,6 +9,7 @@ export type AddressRow = typeof addresses.$inferSelect;
 
 /** Of one round. */
 const MAX_RELEASES = 50;
+const ADDRESSES_PER_STATEMENT = 2_000;
 
 const toRelease = prepared((db: TenantDb) =>
   db.select().from(addresses).where(sql`release_pending = 1`).limit(MAX_RELEASES).prepare(),
@@ -47,6 +48,23 @@ export function accountOfAddress(db: TenantDb, network: string, address: string)
   if (row === undefined)
     throw new Error(`a payment to ${address} on ${network} was handed over, but it is not watched`);
   return row.account;
+}
+
+/** As `accountOfAddress`, for many: those of them that are known. */
+export function accountsOfAddresses(db: TenantDb, network: string, list: readonly string[]): Map<string, string> {
+  const accounts = new Map<string, string>();
+  for (let i = 0; i < list.length; i += ADDRESSES_PER_STATEMENT) {
+    const chunk = JSON.stringify(list.slice(i, i + ADDRESSES_PER_STATEMENT));
+    const rows = db
+      .select({ address: addresses.address, account: addresses.account })
+      .from(addresses)
+      .where(and(sql`${addresses.address} IN (SELECT value FROM json_each(${chunk}))`, eq(addresses.network, network)))
+      .orderBy(addresses.seq)
+      .all();
+    // Ascending: the last one that was in force stays.
+    for (const row of rows) accounts.set(row.address, row.account);
+  }
+  return accounts;
 }
 
 /** Also one that was deleted, and one whose watch is not taken yet. */

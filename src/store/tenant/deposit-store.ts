@@ -7,6 +7,7 @@ import { and, eq, gte, inArray, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { type Transfer, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import type { SeenPayment, Told } from "../../core/watcher.ts";
+import { insertAll } from "../insert-all.ts";
 import type { TenantDb } from "./database.ts";
 import { deposits, transfers } from "./schema.ts";
 
@@ -107,8 +108,11 @@ export function nextDue(db: TenantDb, network: string): { height: number | null;
   return { height: height?.value ?? null, finalized: finalized?.value ?? null };
 }
 
-export function putTransfer(db: TenantDb, network: string, transfer: Transfer & SeenPayment): void {
-  const values = {
+export function putTransfers(db: TenantDb, network: string, list: readonly (Transfer & SeenPayment)[]): void {
+  const rows = list.map((transfer) => ({
+    network,
+    txId: transfer.txId,
+    transferIndex: transfer.transferIndex,
     address: transfer.address,
     asset: transfer.asset,
     amountUnits: transfer.amountUnits.toString(),
@@ -117,11 +121,8 @@ export function putTransfer(db: TenantDb, network: string, transfer: Transfer & 
     timestampS: transfer.timestamp,
     leastDepth: transfer.leastDepth ?? 1,
     memo: transfer.memo ?? null,
-  };
-  db.insert(transfers)
-    .values({ network, txId: transfer.txId, transferIndex: transfer.transferIndex, ...values })
-    .onConflictDoUpdate({ target: [transfers.network, transfers.txId, transfers.transferIndex], set: values })
-    .run();
+  }));
+  insertAll(db, transfers, rows, ["network", "txId", "transferIndex"]);
 }
 
 export function removeTransfer(db: TenantDb, network: string, key: TransferKey): void {
@@ -132,11 +133,11 @@ export function removeTransfer(db: TenantDb, network: string, key: TransferKey):
     .run();
 }
 
-export function putDeposit(db: TenantDb, row: Omit<DepositRow, "seq">, isNew: boolean): void {
-  if (isNew) {
-    db.insert(deposits).values(row).run();
-    return;
-  }
+export function insertDeposits(db: TenantDb, rows: readonly Omit<DepositRow, "seq">[]): void {
+  insertAll(db, deposits, rows);
+}
+
+export function updateDeposit(db: TenantDb, row: Omit<DepositRow, "seq">): void {
   const { id, createdAt: _createdAt, network: _network, txId: _txId, transferIndex: _index, ...set } = row;
   db.update(deposits).set(set).where(eq(deposits.id, id)).run();
 }

@@ -7,19 +7,26 @@ import { and, asc, eq, gt, inArray, lte, sql } from "drizzle-orm";
 import { API_VERSION } from "../../core/api-version.ts";
 import { derivedId } from "../../core/ids.ts";
 import type { EventType, EventView } from "../../core/views.ts";
+import { insertAll } from "../insert-all.ts";
 import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { events } from "./schema.ts";
 
+const SUBJECTS_PER_STATEMENT = 2_000;
+
 export type EventRow = typeof events.$inferSelect;
 
-/** Appends events within one commit. Reads the counters when made; drop it when the commit ends. */
+/**
+ * Appends events within one commit. Reads the counters when made; drop it when the commit ends. What is added is
+ * numbered at once and written by `write`, in the same commit.
+ */
 export class EventAppender {
   readonly #db: TenantDb;
   readonly #tenantId: string;
   readonly #now: number;
   #sequence: number;
   readonly #subjects = new Map<string, number>();
+  #added: (typeof events.$inferInsert)[] = [];
 
   constructor(db: TenantDb, tenantId: string, now: number) {
     this.#db = db;
@@ -29,6 +36,18 @@ export class EventAppender {
   }
 
   append(type: EventType, subject: string, data: object): EventView {
+    const event = this.add(type, subject, data);
+    this.write();
+    return event;
+  }
+
+  /** Looks up together where these subjects stand. */
+  expect(subjects: readonly string[]): void {
+    for (const subject of subjects) this.#subjects.set(subject, 0);
+    for (const [subject, last] of lastSubjectSequences(this.#db, subjects)) this.#subjects.set(subject, last);
+  }
+
+  add(type: EventType, subject: string, data: object): EventView {
     const subjectSequence = (this.#subjects.get(subject) ?? lastSubjectSequence(this.#db, subject)) + 1;
     const event: EventView = {
       id: derivedId("evt", this.#tenantId, subject, subjectSequence),
@@ -40,21 +59,23 @@ export class EventAppender {
       created_at: new Date(this.#now).toISOString(),
       data,
     };
-    this.#db
-      .insert(events)
-      .values({
-        sequence: event.sequence,
-        id: event.id,
-        type,
-        subject,
-        subjectSequence,
-        body: JSON.stringify(event),
-        createdAt: this.#now,
-      })
-      .run();
+    this.#added.push({
+      sequence: event.sequence,
+      id: event.id,
+      type,
+      subject,
+      subjectSequence,
+      body: JSON.stringify(event),
+      createdAt: this.#now,
+    });
     this.#sequence = event.sequence;
     this.#subjects.set(subject, subjectSequence);
     return event;
+  }
+
+  write(): void {
+    insertAll(this.#db, events, this.#added);
+    this.#added = [];
   }
 }
 
@@ -75,6 +96,22 @@ export function lastSequence(db: TenantDb): number {
 
 function lastSubjectSequence(db: TenantDb, subject: string): number {
   return highestOf(db).get({ subject })?.value ?? 0;
+}
+
+/** Of those that have events. */
+function lastSubjectSequences(db: TenantDb, subjects: readonly string[]): [string, number][] {
+  const found: [string, number][] = [];
+  for (let i = 0; i < subjects.length; i += SUBJECTS_PER_STATEMENT) {
+    const list = JSON.stringify(subjects.slice(i, i + SUBJECTS_PER_STATEMENT));
+    const rows = db
+      .select({ subject: events.subject, last: sql<number>`max(subject_sequence)` })
+      .from(events)
+      .where(sql`${events.subject} IN (SELECT value FROM json_each(${list}))`)
+      .groupBy(events.subject)
+      .all();
+    for (const row of rows) found.push([row.subject, row.last]);
+  }
+  return found;
 }
 
 export interface EventFilter {

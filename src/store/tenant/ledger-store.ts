@@ -6,12 +6,15 @@
 import { and, eq, lt, ne, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { type Balance, EMPTY_BALANCE, type Posting } from "../../core/ledger.ts";
+import { insertAll } from "../insert-all.ts";
 import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { balances, ledgerEntries } from "./schema.ts";
 
 export type BalanceRow = typeof balances.$inferSelect;
 export type EntryRow = typeof ledgerEntries.$inferSelect;
+
+const KEYS_PER_STATEMENT = 2_000;
 
 export interface BalanceKey {
   readonly account: string;
@@ -56,44 +59,66 @@ export function readBalance(db: TenantDb, { account, network, asset }: BalanceKe
   return row === undefined ? EMPTY_BALANCE : toBalance(row);
 }
 
+/** The balances of these keys; one that is absent is empty. */
+export function readBalances(
+  db: TenantDb,
+  keys: readonly BalanceKey[],
+): { readonly key: BalanceKey; readonly balance: Balance }[] {
+  const found: { key: BalanceKey; balance: Balance }[] = [];
+  for (let i = 0; i < keys.length; i += KEYS_PER_STATEMENT) {
+    const chunk = keys.slice(i, i + KEYS_PER_STATEMENT).map((key) => [key.account, key.network, key.asset]);
+    const isOne = sql`(${balances.account}, ${balances.network}, ${balances.asset}) IN
+      (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
+       FROM json_each(${JSON.stringify(chunk)}))`;
+    const rows = db.select().from(balances).where(isOne).all();
+    for (const row of rows) found.push({ key: row, balance: toBalance(row) });
+  }
+  return found;
+}
+
 /** Whether an account owes anything, in any asset. */
 export function hasDebt(db: TenantDb, account: string): boolean {
   return anyDebt(db).get({ account }) !== undefined;
 }
 
-/** Writes a journal's entries. The caller writes the balance they fold to, once per commit. */
-export function appendEntries(db: TenantDb, journal: Journal, postings: readonly Posting[]): void {
-  for (const [line, posting] of postings.entries()) {
-    db.insert(ledgerEntries)
-      .values({
-        journalId: journal.id,
-        line,
-        account: journal.account,
-        network: journal.network,
-        asset: journal.asset,
-        fromBucket: posting.from,
-        toBucket: posting.to,
-        amountUnits: posting.amountUnits.toString(),
-        causeType: journal.causeType,
-        causeId: journal.causeId,
-        eventId: journal.eventId,
-        createdAt: journal.at,
-      })
-      .run();
-  }
+/** Writes the entries of journals, in their order. The caller writes the balances they fold to, once per commit. */
+export function appendEntries(
+  db: TenantDb,
+  journals: readonly { readonly journal: Journal; readonly postings: readonly Posting[] }[],
+): void {
+  const rows = journals.flatMap(({ journal, postings }) =>
+    postings.map((posting, line) => ({
+      journalId: journal.id,
+      line,
+      account: journal.account,
+      network: journal.network,
+      asset: journal.asset,
+      fromBucket: posting.from,
+      toBucket: posting.to,
+      amountUnits: posting.amountUnits.toString(),
+      causeType: journal.causeType,
+      causeId: journal.causeId,
+      eventId: journal.eventId,
+      createdAt: journal.at,
+    })),
+  );
+  insertAll(db, ledgerEntries, rows);
 }
 
-export function writeBalance(db: TenantDb, key: BalanceKey, balance: Balance): void {
-  const set = {
+export function writeBalances(
+  db: TenantDb,
+  list: readonly { readonly key: BalanceKey; readonly balance: Balance }[],
+): void {
+  const rows = list.map(({ key: { account, network, asset }, balance }) => ({
+    account,
+    network,
+    asset,
     available: balance.available.toString(),
     reserved: balance.reserved.toString(),
     settled: balance.settled.toString(),
     debt: balance.debt.toString(),
-  };
-  db.insert(balances)
-    .values({ account: key.account, network: key.network, asset: key.asset, ...set })
-    .onConflictDoUpdate({ target: [balances.account, balances.network, balances.asset], set })
-    .run();
+  }));
+  insertAll(db, balances, rows, ["account", "network", "asset"]);
 }
 
 /** By account, network, asset, strictly after `after` in that order. */

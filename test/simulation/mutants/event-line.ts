@@ -10,16 +10,9 @@ export const eventLine: readonly Mutant[] = [
     name: "event-outside-the-commit",
     breaks: ["I13", "I2"],
     file: "src/store/tenant/event-store.ts",
-    find: "this.#db\n      .insert(events)",
-    replace: "const write = this.#db\n      .insert(events)",
-    also: [
-      {
-        file: "src/store/tenant/event-store.ts",
-        find: "createdAt: this.#now,\n      })\n      .run();",
-        replace:
-          "createdAt: this.#now,\n      })\n      .onConflictDoNothing();\n    setTimeout(() => write.run(), 100);",
-      },
-    ],
+    find: "insertAll(this.#db, events, this.#added);",
+    replace:
+      "const added = this.#added;\n    setTimeout(() => { for (const event of added) this.#db.insert(events).values(event).onConflictDoNothing().run(); }, 100);",
   },
   {
     name: "subject-sequence-not-counted",
@@ -27,6 +20,13 @@ export const eventLine: readonly Mutant[] = [
     file: "src/store/tenant/event-store.ts",
     find: "lastSubjectSequence(this.#db, subject)) + 1;",
     replace: "lastSubjectSequence(this.#db, `${subject}?`)) + 1;",
+    also: [
+      {
+        file: "src/store/tenant/event-store.ts",
+        find: "lastSubjectSequences(this.#db, subjects)) this",
+        replace: "lastSubjectSequences(this.#db, [])) this",
+      },
+    ],
   },
   {
     name: "mark-before-the-hand-off",

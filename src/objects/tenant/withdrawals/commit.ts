@@ -20,7 +20,7 @@ import {
 import { NATIVE } from "../../../core/transfer.ts";
 import { isOpen, mayBecome, type WithdrawalState } from "../../../core/withdrawal.ts";
 import { EventAppender } from "../../../store/tenant/event-store.ts";
-import { appendEntries, type BalanceKey, readBalance, writeBalance } from "../../../store/tenant/ledger-store.ts";
+import { appendEntries, type BalanceKey, readBalance, writeBalances } from "../../../store/tenant/ledger-store.ts";
 import {
   appendStep,
   type Changes,
@@ -160,8 +160,8 @@ export class WithdrawalCommit {
     const before = readBalance(db, key);
     const lines = postings(before);
     const after = post(before, lines);
-    appendEntries(db, { ...key, ...journal, at: this.#now }, lines);
-    writeBalance(db, key, after);
+    appendEntries(db, [{ journal: { ...key, ...journal, at: this.#now }, postings: lines }]);
+    writeBalances(db, [{ key, balance: after }]);
     if (before.debt > 0n && after.debt === 0n) {
       const asset = mustFindAsset(this.#c, key.network, key.asset);
       this.#events.append("account.debt_cleared", `account:${key.account}`, toBalanceView(key.account, asset, after));
