@@ -6,8 +6,9 @@
 import { unitsFromText } from "../../core/amount.ts";
 import { derivedId } from "../../core/ids.ts";
 import { type Balance, depositConfirmed, depositReverted, post } from "../../core/ledger.ts";
+import type { Moved } from "../../core/tallies.ts";
 import type { TransferKey } from "../../core/transfer.ts";
-import type { BalanceView, EventType } from "../../core/views.ts";
+import type { BalanceView, DepositStatus, EventType } from "../../core/views.ts";
 import { type ChainView, type Decision, nextLook, type Step, type Told } from "../../core/watcher.ts";
 import { type DepositRow, putDeposit } from "../../store/tenant/deposit-store.ts";
 import { EventAppender } from "../../store/tenant/event-store.ts";
@@ -43,11 +44,18 @@ const EVENT_OF: Record<Step["type"], EventType> = {
   settled: "deposit.settled",
 };
 
-/** @returns how many events were written */
-export function commitDeposits(commit: Commit, decided: readonly Decided[]): number {
+export interface Committed {
+  /** How many events were written. */
+  readonly written: number;
+  /** Deposits whose state is another one now. */
+  readonly moved: readonly Moved<DepositStatus>[];
+}
+
+export function commitDeposits(commit: Commit, decided: readonly Decided[]): Committed {
   const events = new EventAppender(commit.c.db, commit.tenantId, commit.now);
   const ledger = new CommitLedger(commit, events);
   let written = 0;
+  const moved: Moved<DepositStatus>[] = [];
   for (const one of decided) {
     const { told, steps } = one.decision;
     if (told === null) continue;
@@ -65,9 +73,10 @@ export function commitDeposits(commit: Commit, decided: readonly Decided[]): num
     const look = nextLook(told, commit.view, commit.settlesBy);
     const final = { ...row, ...columnsOf(told), dueHeight: look.height, dueFinalized: look.finalized };
     if (one.before === null || !isSame(one.before, final)) putDeposit(commit.c.db, final, one.before === null);
+    if (one.before?.status !== final.status) moved.push({ from: one.before?.status ?? null, to: final.status });
   }
   ledger.flush();
-  return written;
+  return { written, moved };
 }
 
 /** The row a deposit starts this commit with. Its id is derived from its key: a repeat meets itself. */
