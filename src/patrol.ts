@@ -1,12 +1,15 @@
 /**
  * The minute's watchdog. It wakes nobody who is idle: scanners of networks that are on, which know
  * themselves whether anyone needs them, endpoints whose long wait should be over, and tenants with
- * withdrawals under way.
+ * withdrawals under way. How it found them all goes to the operator's monitor in one call.
  */
 
+import { type Figure, figure } from "./core/figures.ts";
 import { type Env, readSettings } from "./env.ts";
 import { log } from "./log.ts";
-import type { EndpointApi, ScannerApi, TenantPeerApi } from "./objects/api.ts";
+import type { EndpointApi, Patrolled, ScannerApi, TenantPeerApi } from "./objects/api.ts";
+import { MONITOR_NAME, type MonitorApi, type Report } from "./objects/monitor-api.ts";
+import { soon } from "./objects/soon.ts";
 import { objectOf } from "./steps.ts";
 import { clearTenantWork, overdueTenantWork, postponeTenantWork, type TenantWork } from "./store/d1/tenant-work.ts";
 import { clearEndpointWait, overdueEndpointWaits, recordEndpointWait } from "./store/d1/waits.ts";
@@ -19,22 +22,75 @@ const TENANTS_AT_ONCE = 5;
 const TENANT_MS = 5 * 60_000;
 /** Until the next look at one where only something is left that a person has to settle. */
 const UNSETTLED_MS = 60 * 60_000;
+const MONITOR_DEADLINE_MS = 5_000;
+
+type Kind = "scanner" | "endpoint" | "tenant";
 
 /** One object that fails does not keep the others from being looked at. */
 export async function patrol(env: Env, now: number): Promise<void> {
+  const round = new Round();
   const scanners = [...readSettings(env).networks.keys()].map((network) =>
-    objectOf<ScannerApi>("ChainScanner", env.CHAIN_SCANNER, network).patrol(),
+    round.look("scanner", () => objectOf<ScannerApi>("ChainScanner", env.CHAIN_SCANNER, network).patrol()),
   );
-  const results = await Promise.allSettled([...scanners, patrolEndpoints(env, now), patrolTenants(env, now)]);
+  const results = await Promise.allSettled([
+    ...scanners,
+    patrolEndpoints(env, now, round),
+    patrolTenants(env, now, round),
+  ]);
   for (const result of results) {
     if (result.status === "rejected") log("error", "patrol_failed", {}, result.reason);
   }
+  await tellMonitor(env, [...round.reports, { source: "cron", at: now, figures: round.figures(now) }]);
 }
 
-async function patrolEndpoints(env: Env, now: number): Promise<void> {
+/** What one round found. */
+class Round {
+  readonly reports: Report[] = [];
+  readonly #overdueMs: Record<Kind, number> = { scanner: 0, endpoint: 0, tenant: 0 };
+  readonly #failures: Record<Kind, number> = { scanner: 0, endpoint: 0, tenant: 0 };
+
+  async look<P extends Patrolled>(kind: Kind, patrolOne: () => Promise<P>): Promise<P> {
+    try {
+      const found = await patrolOne();
+      // One that still runs the version before says nothing of itself.
+      const { overdueMs = 0, report = null }: Partial<Patrolled> = found ?? {};
+      this.#overdueMs[kind] = Math.max(this.#overdueMs[kind], overdueMs);
+      if (report !== null) this.reports.push(report);
+      return found;
+    } catch (error) {
+      this.#failures[kind]++;
+      throw error;
+    }
+  }
+
+  figures(now: number): Figure[] {
+    return [
+      figure("sluice_cron_last_run_timestamp_seconds", now / 1_000),
+      ...Object.entries(this.#overdueMs).map(([object, ms]) =>
+        figure("sluice_alarm_overdue_seconds", ms / 1_000, { object }),
+      ),
+      ...Object.entries(this.#failures).map(([object, n]) => figure("sluice_patrol_failures", n, { object })),
+    ];
+  }
+}
+
+/** The next minute makes good what is lost here. */
+async function tellMonitor(env: Env, reports: readonly Report[]): Promise<void> {
+  const { MONITOR } = env;
+  if (MONITOR === undefined) return;
+  try {
+    await soon(objectOf<MonitorApi>("Monitor", MONITOR, MONITOR_NAME).report(reports), MONITOR_DEADLINE_MS);
+  } catch (error) {
+    log("warn", "report_failed", { source: "cron" }, error);
+  }
+}
+
+async function patrolEndpoints(env: Env, now: number, round: Round): Promise<void> {
   for (const { endpointId, dueAt } of await overdueEndpointWaits(env.DB, now, ENDPOINTS_PER_ROUND)) {
     try {
-      await objectOf<EndpointApi>("WebhookEndpoint", env.WEBHOOK_ENDPOINT, endpointId).patrol();
+      await round.look("endpoint", () =>
+        objectOf<EndpointApi>("WebhookEndpoint", env.WEBHOOK_ENDPOINT, endpointId).patrol(),
+      );
       // Cleared after the look, and only this wait: one that was recorded meanwhile stays.
       await clearEndpointWait(env.DB, endpointId, dueAt);
     } catch (error) {
@@ -45,25 +101,26 @@ async function patrolEndpoints(env: Env, now: number): Promise<void> {
   }
 }
 
-async function patrolTenants(env: Env, now: number): Promise<void> {
+async function patrolTenants(env: Env, now: number, round: Round): Promise<void> {
   const overdue = await overdueTenantWork(env.DB, now, TENANTS_PER_ROUND);
   for (let at = 0; at < overdue.length; at += TENANTS_AT_ONCE) {
-    await Promise.all(overdue.slice(at, at + TENANTS_AT_ONCE).map((seen) => patrolTenant(env, seen, now)));
+    await Promise.all(overdue.slice(at, at + TENANTS_AT_ONCE).map((seen) => patrolTenant(env, seen, now, round)));
   }
 }
 
 /** Nothing is thrown out of here: one tenant does not keep the others from being looked at. */
-async function patrolTenant(env: Env, seen: TenantWork, now: number): Promise<void> {
+async function patrolTenant(env: Env, seen: TenantWork, now: number, round: Round): Promise<void> {
   const { tenantId } = seen;
   try {
-    const { isIdle, unresolved, mismatches } = await objectOf<TenantPeerApi>("Tenant", env.TENANT, tenantId).patrol();
+    const { isIdle, unresolved, mismatches } = await round.look("tenant", () =>
+      objectOf<TenantPeerApi>("Tenant", env.TENANT, tenantId).patrol(),
+    );
     // The row as it was seen before the look: a withdrawal that was asked for since has touched it.
     if (isIdle && unresolved === 0 && mismatches === 0) return await clearTenantWork(env.DB, seen);
-    const dueAt = now + (isIdle ? UNSETTLED_MS : TENANT_MS);
-    await postponeTenantWork(env.DB, tenantId, { dueAt, unresolved, mismatches });
+    await postponeTenantWork(env.DB, tenantId, now + (isIdle ? UNSETTLED_MS : TENANT_MS));
   } catch (error) {
     log("error", "patrol_failed", { tenant: tenantId }, error);
-    await postponeTenantWork(env.DB, tenantId, { dueAt: now + TENANT_MS }).catch((cause: unknown) => {
+    await postponeTenantWork(env.DB, tenantId, now + TENANT_MS).catch((cause: unknown) => {
       log("error", "patrol_failed", { tenant: tenantId }, cause);
     });
   }

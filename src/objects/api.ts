@@ -37,6 +37,7 @@ import type {
 } from "../core/views.ts";
 import type { DisabledReason } from "../core/webhook-schedule.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
+import type { Report } from "./monitor-api.ts";
 
 // ---- tenant: called by HTTP -------------------------------------------------------------------
 
@@ -452,7 +453,14 @@ export interface TenantPeerApi {
    * Cron's watchdog for a tenant with withdrawals under way: arms the alarm when it is missing or overdue and
    * reconciles when the last report is old. `isIdle`: nothing is left to look after.
    */
-  patrol(): Promise<{ readonly isIdle: boolean; readonly unresolved: number; readonly mismatches: number }>;
+  patrol(): Promise<Patrolled & { readonly isIdle: boolean; readonly unresolved: number; readonly mismatches: number }>;
+}
+
+/** What cron found at an object, and takes to the monitor together with what it found at others. */
+export interface Patrolled {
+  /** How long something was due that nothing had woken the object for; 0: nothing was. */
+  readonly overdueMs: number;
+  readonly report: Report | null;
 }
 
 // ---- scanner ----------------------------------------------------------------------------------
@@ -509,7 +517,7 @@ export interface ScannerApi {
   }): Promise<Outcome<null>>;
   status(): Promise<ScannerStatus>;
   /** Cron's watchdog: arms the alarm when it is missing or overdue, and catches up with the network's settings. */
-  patrol(): Promise<void>;
+  patrol(): Promise<Patrolled>;
   /** A person accepts a deep reorganisation. `fromHeight`: first replaced height, null: find it. */
   resume(fromHeight: number | null): Promise<Outcome<{ fromHeight: number }>>;
 }
@@ -575,5 +583,5 @@ export interface EndpointApi {
   /** Forgets everything: the endpoint was deleted. */
   close(): Promise<void>;
   /** Cron's watchdog: arms the alarm when it is missing or overdue. */
-  patrol(): Promise<void>;
+  patrol(): Promise<Patrolled>;
 }

@@ -8,15 +8,18 @@
 import { DurableObject } from "cloudflare:workers";
 import { createChainNodes } from "../chains/nodes.ts";
 import { ChainFault } from "../chains/port.ts";
+import type { Figure } from "../core/figures.ts";
 import { type Outcome, refuse } from "../core/refusal.ts";
 import { type Env, readSettings } from "../env.ts";
 import { log } from "../log.ts";
 import { migrateScannerDb, openScannerDb, type ScannerDb } from "../store/scanner/database.ts";
 import { earliestJobDue } from "../store/scanner/job-store.ts";
 import { allCounters, readState } from "../store/scanner/state-store.ts";
-import type { ScannerApi, ScannerStatus, WatchRequest } from "./api.ts";
+import type { Patrolled, ScannerApi, ScannerStatus, WatchRequest } from "./api.ts";
+import { Reporter } from "./reporter.ts";
 import { isActive } from "./scanner/active.ts";
 import { freshMemory, type Memory, type ScannerContext, stateOf } from "./scanner/context.ts";
+import { ScannerFigures } from "./scanner/figures.ts";
 import { resume } from "./scanner/halt.ts";
 import { poll } from "./scanner/poll.ts";
 import { listToken, ready, scannedTo, startBackfill, unwatch, watch } from "./scanner/watch.ts";
@@ -35,12 +38,22 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
   readonly #storage: SteppedStorage;
   readonly #db: ScannerDb;
   readonly #memory: Memory = freshMemory();
+  protected readonly reporter: Reporter;
+  readonly #figures: ScannerFigures;
+  #toldStatus: string | null = null;
   #context: ScannerContext | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#storage = steppedStorage("ChainScanner", ctx.storage);
     this.#db = openScannerDb(ctx.storage);
+    this.#figures = new ScannerFigures();
+    this.reporter = new Reporter({
+      env,
+      now: () => this.clock(),
+      source: () => (this.#open() === null ? null : `network:${this.#name()}`),
+      figures: () => this.#tell(),
+    });
     ctx.blockConcurrencyWhile(() => migrateScannerDb(this.#db));
   }
 
@@ -108,6 +121,15 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
   }
 
   async status(): Promise<ScannerStatus> {
+    return this.#status();
+  }
+
+  #tell(): readonly Figure[] {
+    const s = this.#open();
+    return s === null ? [] : this.#figures.of(s, this.#status());
+  }
+
+  #status(): ScannerStatus {
     const s = this.#open();
     const state = readState(this.#db);
     const memory = this.#memory;
@@ -134,11 +156,16 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
     };
   }
 
-  async patrol(): Promise<void> {
+  async patrol(): Promise<Patrolled> {
     const s = this.#open();
-    if (s === null || !isActive(s)) return;
-    const at = await this.#storage.getAlarm();
-    if (at === null || at < s.now() - OVERDUE_MS) await this.#storage.setAlarm(s.now());
+    if (s === null) return { overdueMs: 0, report: null };
+    let overdueMs = 0;
+    if (isActive(s)) {
+      const at = await this.#storage.getAlarm();
+      overdueMs = Math.max(0, s.now() - (at ?? s.memory.lastPollAt ?? s.now()));
+      if (at === null || at < s.now() - OVERDUE_MS) await this.#storage.setAlarm(s.now());
+    }
+    return { overdueMs, report: this.reporter.report() };
   }
 
   override async alarm(): Promise<void> {
@@ -151,11 +178,21 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
     } catch (error) {
       // Re-armed below: an alarm that throws dies for good after a few tries.
       s.memory.failedPolls++;
+      s.memory.counted.pollsFailed++;
       s.memory.lastError = error instanceof Error ? error.message : String(error);
       log("error", "poll_failed", { network: s.network.id, failed_polls: s.memory.failedPolls }, error);
     }
+    this.#tellMonitor();
     if (!isActive(s)) return;
     await this.#storage.setAlarm(this.#nextPoll(s, startedAt, more));
+  }
+
+  /** Every ten seconds at most, but for what should be known at once. */
+  #tellMonitor(): void {
+    const status = readState(this.#db)?.status ?? null;
+    if (!this.reporter.isDue && status === this.#toldStatus) return;
+    this.#toldStatus = status;
+    this.ctx.waitUntil(this.reporter.tell());
   }
 
   #nextPoll(s: ScannerContext, startedAt: number, more: boolean): number {
@@ -199,6 +236,7 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
         urls: network.urls,
         fetch: (input, init) => fetch(input, init),
         timeoutMs: RPC_TIMEOUT_MS,
+        now,
       }),
       now,
       memory: this.#memory,

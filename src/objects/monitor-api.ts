@@ -3,6 +3,9 @@
 import type { Figure } from "../core/figures.ts";
 import type { Incident } from "../core/incident.ts";
 
+/** There is one. */
+export const MONITOR_NAME = "monitor";
+
 /**
  * One object's own state as it stands. It may arrive twice, late or never: an older one is ignored, and the next one
  * makes a lost one good.
@@ -12,6 +15,7 @@ export interface Report {
   readonly source: string;
   /** Unix ms, by the source's own clock. */
   readonly at: number;
+  /** None: the object is gone. What it counted stays counted. */
   readonly figures: readonly Figure[];
 }
 

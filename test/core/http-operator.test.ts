@@ -1,11 +1,13 @@
 /** Networks as a tenant sees them, and what the operator sees and does: health, metrics, the end of a halt. */
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { figure } from "../../src/core/figures.ts";
 import type { NetworkSettings } from "../../src/core/network.ts";
 import type { NetworkView, Page } from "../../src/core/views.ts";
 import { within } from "../../src/http/scanners.ts";
 import type { ScannerStatus } from "../../src/objects/api.ts";
 import { fakeApp, given, keyed, LOCAL, OPERATOR_TOKEN, problemOf } from "../support/http-app.ts";
+import { parseMetrics } from "../support/metrics.ts";
 
 const OTHER: NetworkSettings = { ...LOCAL, id: "other-net", caip2: "eip155:1", finality: "tag", native: false };
 const STATUS: ScannerStatus = {
@@ -185,70 +187,35 @@ describe("GET /healthz", () => {
 });
 
 describe("GET /metrics", () => {
-  test("Prometheus text", async () => {
-    const status = async () => STATUS;
-    const store = { withdrawalTotals: async () => ({ unresolved: 4, mismatches: 2 }) };
-    const { app } = fakeApp({ scanner: { status }, store });
+  const told = [figure("sluice_network_head", 120, { network: "local" })];
+
+  test("what the monitor was told, and nobody else is asked", async () => {
+    const { app, calls } = fakeApp({ monitor: { figures: async () => told } });
     const response = await app.request("/metrics", asOperator());
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
-    const text = await response.text();
-    for (const line of [
-      'sluice_network_up{network="local"} 1',
-      'sluice_network_head{network="local"} 120',
-      'sluice_network_scanned_to{network="local"} 118',
-      'sluice_network_lag_blocks{network="local"} 2',
-      'sluice_network_finalized{network="local"} 56',
-      'sluice_network_watched_addresses{network="local"} 3',
-      'sluice_network_last_poll_timestamp_seconds{network="local"} 1780272000.25',
-      'sluice_network_status{network="local",status="ok"} 1',
-      'sluice_network_status{network="local",status="halted"} 0',
-      "# TYPE sluice_scanner_blocks_read_total counter",
-      'sluice_scanner_blocks_read_total{network="local"} 118',
-      'sluice_scanner_reorgs_total{network="local"} 2',
-      "# TYPE sluice_withdrawals_unresolved gauge",
-      "sluice_withdrawals_unresolved 4",
-      "sluice_reconciliation_mismatches 2",
-    ]) {
-      expect(text.split("\n")).toContain(line);
-    }
-    for (const line of text.trimEnd().split("\n")) {
-      expect(line).toMatch(/^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.]+)$/);
-    }
+    expect(parseMetrics(await response.text())).toEqual(
+      new Map([['sluice_network_head{network="local"}', { type: "gauge", value: 120 }]]),
+    );
+    expect(calls).toEqual([{ to: "monitor", id: "monitor", method: "figures", args: [] }]);
   });
 
-  test("a scanner that is away is `up 0`, and the others are there", async () => {
-    const scanner = (id: string) => ({ status: id === "local" ? async () => STATUS : away });
-    const { app } = fakeApp({ networks: [LOCAL, OTHER], scanner });
-    const text = await (await app.request("/metrics", asOperator())).text();
-    expect(text).toContain('sluice_network_up{network="local"} 1\n');
-    expect(text).toContain('sluice_network_up{network="other-net"} 0\n');
-    expect(text).not.toContain('sluice_network_head{network="other-net"}');
+  test("a monitor that fails is told by no numbers at all", async () => {
+    const { app } = fakeApp({ monitor: { figures: away } });
+    expect((await app.request("/metrics", asOperator())).status).toBeGreaterThanOrEqual(500);
   });
 
-  test.each<[string, () => Promise<unknown>]>([
-    ["fails", away],
-    ["hangs", () => new Promise(() => {})],
-  ])("a database that %s hides the sums of withdrawals, and nothing else", async (_, withdrawalTotals) => {
+  test("one that hangs is waited for two seconds", async () => {
     vi.useFakeTimers();
-    const { app } = fakeApp({ scanner: { status: async () => STATUS }, store: { withdrawalTotals } });
+    const { app } = fakeApp({ monitor: { figures: () => new Promise(() => {}) } });
     const response = Promise.resolve(app.request("/metrics", asOperator()));
     await vi.advanceTimersByTimeAsync(2_000);
-    const text = await (await response).text();
-    expect(text).toContain('sluice_network_head{network="local"} 120\n');
-    expect(text).not.toMatch(/sluice_withdrawals|sluice_reconciliation/);
+    expect((await response).status).toBeGreaterThanOrEqual(500);
   });
 
-  test("nulls are left out", async () => {
-    const status = async () => ({
-      ...STATUS,
-      head: null,
-      scannedTo: null,
-      finalized: null,
-      lastPollAt: null,
-      counters: {},
-    });
-    const text = await (await fakeApp({ scanner: { status } }).app.request("/metrics", asOperator())).text();
-    expect(text).not.toMatch(/null|NaN|sluice_network_(head|lag_blocks|scanned_to|finalized|last_poll)/);
+  test("where there is none the answer says so", async () => {
+    const { app } = fakeApp({ monitor: null });
+    const problem = await problemOf(await app.request("/metrics", asOperator()));
+    expect(problem).toMatchObject({ status: 503, code: "store_unavailable" });
   });
 });
 
@@ -303,7 +270,7 @@ describe("the operator's calls", () => {
   });
 
   test("no rate is told to the operator", async () => {
-    const response = await fakeApp({ scanner: { status: async () => STATUS } }).app.request("/metrics", asOperator());
+    const response = await fakeApp().app.request("/metrics", asOperator());
     expect(response.headers.get("ratelimit")).toBeNull();
   });
 });

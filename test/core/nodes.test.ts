@@ -202,6 +202,37 @@ describe("createChainNodes", () => {
     expect(fake.calls[0]?.method).toBe("eth_chainId");
   });
 
+  it("tells how each provider does, by its host alone", async () => {
+    const well = new FakeNode(new FakeChain());
+    let now = 0;
+    const through: typeof fetch = async (input, init) => {
+      now += 200;
+      if (String(input).includes("two.test")) return new Response("busy", { status: 503 });
+      return well.fetch(input, init);
+    };
+    const urls = ["https://one.test/secret", "https://two.test/secret"];
+    const nodes = createChainNodes({ settings, urls, fetch: through, timeoutMs: 1_000, now: () => now });
+    const [one, two] = nodes.candidates(T0);
+    if (one === undefined || two === undefined) throw new Error("there are two nodes");
+    await one.tip();
+    nodes.report(one, answered(10), T0);
+    await expect(two.tip()).rejects.toThrow();
+    nodes.report(two, failed, T0);
+    nodes.report(two, { kind: "stopped", reason: "inconsistent", latencyMs: 20 }, T0);
+    const [first, second] = nodes.standings(T0);
+    expect(first).toMatchObject({ provider: "one.test", isHealthy: true, doubts: new Map() });
+    expect(first?.tally).toMatchObject({ latencyMs: 200, failures: new Map() });
+    expect(first?.tally?.totalMs).toBe(200 * (first?.tally?.requests ?? 0));
+    expect(second).toMatchObject({ provider: "two.test", isHealthy: false, head: null });
+    expect(second?.tally).toMatchObject({ requests: 1, failures: new Map([["status", 1]]) });
+    expect(second?.doubts).toEqual(
+      new Map([
+        ["failed", 1],
+        ["inconsistent", 1],
+      ]),
+    );
+  });
+
   it("turns to the second provider once the first is found to have no traces", async () => {
     const chain = new FakeChain();
     chain.mine([{ to: STRANGER }]);

@@ -60,6 +60,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/store/",
     "src/objects/api.ts",
     "src/objects/monitor-api.ts",
+    "src/objects/soon.ts",
     "src/env.ts",
     "src/settings.ts",
     "src/steps.ts",

@@ -191,3 +191,49 @@ it("an endpoint of the first version that was gone says so in today's word, and 
     });
   }
 });
+
+it("a tenant of the version before has its deposits and ended withdrawals counted", async () => {
+  const old = (TENANT as unknown as DurableObjectNamespace).get(TENANT.idFromName("before the tallies") as never);
+  const { journal, migrations } = tenantMigrations as Migrations;
+  await runInDurableObject(old, async (_, state) => {
+    await state.storage.deleteAll();
+    const entries = journal.entries.slice(0, 8);
+    const earlier = Object.fromEntries(Object.entries(migrations).slice(0, 8));
+    await migrate(drizzle(state.storage), { journal: { entries }, migrations: earlier });
+    const run: Run = async (statement) => state.storage.sql.exec(statement).toArray();
+    await fill(run);
+    const copy = async (table: string, id: number, changed: Record<string, string>) => {
+      const columns = (await run(`SELECT name FROM pragma_table_info('${table}')`)).map(({ name }) => String(name));
+      const values = columns.map((name) =>
+        name === "seq"
+          ? `${100 + id}`
+          : /^(id|tx_id|idempotency_key)$/.test(name)
+            ? `'x${id}'`
+            : (changed[name] ?? name),
+      );
+      await run(`INSERT INTO ${table} SELECT ${values.join(", ")} FROM ${table} LIMIT 1`);
+    };
+    const network = "'n'";
+    for (const [i, status] of ["settled", "settled", "pending"].entries())
+      await copy("deposits", i, { network, status: `'${status}'` });
+    for (const [i, status] of ["confirmed", "failed", "funds_reserved", "confirmed"].entries())
+      await copy("withdrawals", i, { network, state: `'${status}'` });
+    await run(
+      "INSERT INTO networks SELECT 'n', version, head, head_timestamp_s, finalized, window_from, 7 FROM networks",
+    );
+    await run(
+      "INSERT INTO networks SELECT 'empty', version, head, head_timestamp_s, finalized, window_from, 7 FROM networks LIMIT 1",
+    );
+  });
+  await evictDurableObject(old);
+  const counted = await runInDurableObject(old, (_, { storage }) =>
+    storage.sql.exec("SELECT network, tallies FROM networks ORDER BY network").toArray(),
+  );
+  expect(counted.slice(1)).toEqual([
+    { network: "empty", tallies: '{"deposits":{},"withdrawals":{}}' },
+    {
+      network: "n",
+      tallies: '{"deposits":{"pending":1,"settled":2},"withdrawals":{"confirmed":2,"failed":1}}',
+    },
+  ]);
+});

@@ -5,12 +5,7 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { StoreFault } from "../../src/store/d1/deadline.ts";
-import {
-  clearTenantWork,
-  overdueTenantWork,
-  postponeTenantWork,
-  withdrawalTotals,
-} from "../../src/store/d1/tenant-work.ts";
+import { clearTenantWork, overdueTenantWork, postponeTenantWork } from "../../src/store/d1/tenant-work.ts";
 import {
   type ClaimedNonce,
   claimNonce,
@@ -273,21 +268,7 @@ describe("tenants with work", () => {
     expect(await due(300, 10)).toEqual([early, soon]);
     expect(await due(300, 1)).toEqual([early]);
     expect(await due(199, 10)).toEqual([]);
-  });
-
-  it("totals are summed over all of them, and numbers that are not given stay", async () => {
-    await DB.prepare("DELETE FROM tenant_work").run();
-    expect(await withdrawalTotals(DB)).toEqual({ unresolved: 0, mismatches: 0 });
-    const [one, two] = [newTenant(), newTenant()];
-    for (const tenant of [one, two]) await claimWithdrawalKey(DB, keyClaim(tenant));
-    await postponeTenantWork(DB, one, { dueAt: 500, unresolved: 2, mismatches: 1 });
-    await postponeTenantWork(DB, two, { dueAt: 500, unresolved: 3, mismatches: 0 });
-    await postponeTenantWork(DB, two, { dueAt: 600 });
-    expect(await withdrawalTotals(DB)).toEqual({ unresolved: 5, mismatches: 1 });
-    expect(await dueOf(two)).toBe(600);
-    await claimWithdrawalKey(DB, keyClaim(one, { key: "l" }));
-    expect(await withdrawalTotals(DB)).toEqual({ unresolved: 5, mismatches: 1 });
-    await postponeTenantWork(DB, two, { dueAt: 700, unresolved: 0, mismatches: 0 });
-    expect(await withdrawalTotals(DB)).toEqual({ unresolved: 2, mismatches: 1 });
+    await postponeTenantWork(DB, early, 302);
+    expect(await due(302, 10)).toEqual([soon, late, early]);
   });
 });

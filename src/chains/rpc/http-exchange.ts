@@ -9,6 +9,7 @@
 import { step } from "../../steps.ts";
 import { readCapped } from "./capped-body.ts";
 import type { FailureKind, RpcFailure } from "./rpc-failure.ts";
+import { countRequest, type ProviderTally } from "./tally.ts";
 
 export interface ProviderSettings {
   /** http or https. Credentials in it become a Basic authorization header. */
@@ -25,6 +26,8 @@ export interface ProviderSettings {
    * there, and no Basic authorization: `https://tron-pro-api-key:<key>@host`.
    */
   readonly keyHeaders?: readonly string[];
+  /** Where its requests are counted; by this clock, in milliseconds. */
+  readonly tally?: { readonly counts: ProviderTally; readonly now: () => number };
 }
 
 export type Exchange =
@@ -47,6 +50,7 @@ export class HttpExchange {
   readonly #send: typeof fetch;
   readonly #timeoutMs: number;
   readonly #maxBodyBytes: number;
+  readonly #tally: ProviderSettings["tally"];
   #inFlight = 0;
   readonly #waiting: (() => void)[] = [];
 
@@ -67,6 +71,7 @@ export class HttpExchange {
     this.#send = (input, init) => fetch(input, init);
     this.#timeoutMs = timeoutMs;
     this.#maxBodyBytes = maxBodyBytes;
+    this.#tally = settings.tally;
   }
 
   /**
@@ -75,6 +80,17 @@ export class HttpExchange {
    */
   async post(payload: unknown, path: string | null = null): Promise<Exchange> {
     await this.#slot();
+    const tally = this.#tally;
+    const startedAt = tally?.now() ?? 0;
+    const exchange = await this.#exchange(payload, path);
+    if (tally !== undefined) {
+      countRequest(tally.counts, tally.now() - startedAt, exchange.ok ? null : exchange.failure.kind);
+    }
+    return exchange;
+  }
+
+  /** In the slot that was taken, which it gives back. */
+  async #exchange(payload: unknown, path: string | null): Promise<Exchange> {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), this.#timeoutMs);
     const target = path === null ? this.#target : below(this.#target, path);

@@ -1,6 +1,7 @@
 /** The operator's calls: metrics, a look at one network, and the end of a halt. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { refuse } from "../../core/refusal.ts";
 import { log } from "../../log.ts";
 import type { ScannerStatus } from "../../objects/api.ts";
 import { NetworkId } from "../../schema/fields.ts";
@@ -9,13 +10,14 @@ import { NoQuery } from "../../schema/page.ts";
 import { json, mayRefuse, operated, operatedAction, optionalBody, problems } from "../calls.ts";
 import { METRICS_TYPE, metricsText } from "../metrics.ts";
 import { NOT_FOUND, problem } from "../problem.ts";
-import { scannerStatuses, within } from "../scanners.ts";
-import type { App, Services, WithdrawalTotals } from "../services.ts";
+import { within } from "../scanners.ts";
+import type { App } from "../services.ts";
 import { clientOf } from "../stages.ts";
 
+const NO_MONITOR = refuse("store_unavailable", "This deployment has no monitor: bind MONITOR.").refusal;
 const tags = ["Operator"];
 const params = z.object({ id: NetworkId });
-const TOTALS_DEADLINE_MS = 2_000;
+const MONITOR_DEADLINE_MS = 2_000;
 
 const metrics = createRoute({
   method: "get",
@@ -23,12 +25,14 @@ const metrics = createRoute({
   operationId: "metrics",
   tags,
   summary: "Counters and gauges for Prometheus",
-  description: "Text format 0.0.4. A network whose scanner does not answer has up 0 and nothing else.",
+  description:
+    "Text format 0.0.4. Nobody is asked for it: it is what the objects told last. A network whose scanner is silent " +
+    "has `sluice_network_up` 0, and keeps the numbers that it told.",
   ...operated,
   request: { query: NoQuery },
   responses: {
     200: { description: "Prometheus text format", content: { "text/plain": { schema: z.string() } } },
-    ...problems(401, 422, 500),
+    ...problems(401, 422, 500, 503),
   },
 });
 
@@ -65,9 +69,10 @@ const resume = createRoute({
 
 export function operatorRoutes(app: App): void {
   app.openapi(metrics, async (c) => {
-    const { services } = c.var;
-    const [statuses, withdrawals] = await Promise.all([scannerStatuses(services), withdrawalTotalsOrNull(services)]);
-    return c.text(metricsText(statuses, withdrawals), 200, { "Content-Type": METRICS_TYPE });
+    const { monitor } = c.var.services;
+    if (monitor === null) return problem(c, NO_MONITOR, null);
+    const figures = await within(MONITOR_DEADLINE_MS, monitor().figures());
+    return c.text(metricsText(figures), 200, { "Content-Type": METRICS_TYPE });
   });
 
   app.openapi(getNetwork, async (c) => {
@@ -92,16 +97,6 @@ export function operatorRoutes(app: App): void {
     });
     return outcome.ok ? c.json({ from_height: outcome.value.fromHeight }, 202) : problem(c, outcome.refusal, null);
   });
-}
-
-/** Null when the database is slow or away: the scanners' numbers are wanted then most of all. */
-async function withdrawalTotalsOrNull({ store }: Services): Promise<WithdrawalTotals | null> {
-  try {
-    return await within(TOTALS_DEADLINE_MS, store.withdrawalTotals());
-  } catch (thrown) {
-    log("error", "totals_unknown", {}, thrown);
-    return null;
-  }
 }
 
 function scannerView(status: ScannerStatus): z.infer<typeof ScannerView> {

@@ -22,11 +22,13 @@ import { Pace } from "../../webhooks/pace.ts";
 import { LOOK_UP_DEADLINE_MS } from "../../webhooks/resolver.ts";
 import type { SigningKey } from "../../webhooks/signature.ts";
 import { placePolicy } from "../../webhooks/target-place.ts";
-import type { EndpointState, TenantPeerApi } from "../api.ts";
+import type { EndpointState, Patrolled, TenantPeerApi } from "../api.ts";
+import { Reporter } from "../reporter.ts";
 import { SecretBox } from "../secret-box.ts";
 import { soon } from "../soon.ts";
 import { steppedStorage } from "../stepped-storage.ts";
 import { commitAttempt, type Sent } from "./commit-attempt.ts";
+import { type Counted, countUp, endpointFigures } from "./figures.ts";
 import { EndpointKeys } from "./keys.ts";
 import { nextWake } from "./next-wake.ts";
 
@@ -58,6 +60,9 @@ export abstract class EndpointBase extends DurableObject<Env> {
   /** Position of the delivery under way, by subject. */
   protected readonly inFlight = new Map<string, number>();
   protected isClosed = false;
+  protected readonly reporter: Reporter;
+  /** Attempts by outcome and deliveries by end, since this instance began. */
+  readonly #counted: Counted = { attempts: new Map(), ended: new Map() };
   readonly #pace = new Pace(MAX_STARTS_PER_SECOND, 1_000);
   #armedFor: number | null = null;
   #paceTimer: ReturnType<typeof setTimeout> | null = null;
@@ -65,9 +70,18 @@ export abstract class EndpointBase extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.storage = steppedStorage("WebhookEndpoint", ctx.storage);
+    this.storage = steppedStorage("WebhookEndpoint", ctx.storage, () => this.reporter.changed());
     this.db = openEndpointDb(ctx.storage);
     const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+    this.reporter = new Reporter({
+      env,
+      now: () => this.clock(),
+      source: () => {
+        const endpoint = this.endpoint();
+        return endpoint === null ? null : `endpoint:${endpoint.endpointId}`;
+      },
+      figures: () => endpointFigures(this.db, this.#counted),
+    });
     this.keys = new EndpointKeys(new SecretBox(() => readSettings(env).rootKeys, random), random);
     ctx.blockConcurrencyWhile(async () => {
       await migrateEndpointDb(this.db);
@@ -76,15 +90,20 @@ export abstract class EndpointBase extends DurableObject<Env> {
   }
 
   async close(): Promise<void> {
+    const endpointId = this.endpoint()?.endpointId ?? null;
     this.isClosed = true;
     this.#armedFor = null;
     if (this.#paceTimer !== null) clearTimeout(this.#paceTimer);
+    this.reporter.stop();
     await this.storage.clear();
+    if (endpointId !== null) this.ctx.waitUntil(this.reporter.end(`endpoint:${endpointId}`));
   }
 
-  async patrol(): Promise<void> {
+  async patrol(): Promise<Patrolled> {
     this.#armedFor = await this.storage.getAlarm();
+    const overdueMs = Math.max(0, this.clock() - (this.#armedFor ?? this.clock()));
     this.advance();
+    return { overdueMs, report: this.reporter.report() };
   }
 
   /** May run twice, early or late: what it does depends on the due times alone. */
@@ -171,9 +190,11 @@ export abstract class EndpointBase extends DurableObject<Env> {
     const endpoint = this.endpoint();
     // Closed meanwhile: there is nothing left to change.
     if (endpoint === null) return;
-    this.storage.transactionSync(() => {
-      commitAttempt(this.db, endpoint, sent, result, this.clock(), this.random());
-    });
+    const ended = this.storage.transactionSync(() =>
+      commitAttempt(this.db, endpoint, sent, result, this.clock(), this.random()),
+    );
+    countUp(this.#counted.attempts, result.outcome);
+    if (ended !== null) countUp(this.#counted.ended, ended);
   }
 
   /** Keeps a fault of our own from turning into a loop. It counts as no attempt. */

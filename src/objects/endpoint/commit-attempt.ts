@@ -20,7 +20,10 @@ export interface Sent {
   readonly startedAt: number;
 }
 
-/** @param endpoint as it stands now, not as it was when the request began */
+/**
+ * @param endpoint as it stands now, not as it was when the request began
+ * @returns how the delivery ended; null: it did not, or had before
+ */
 export function commitAttempt(
   db: EndpointDb,
   endpoint: EndpointRow,
@@ -28,26 +31,26 @@ export function commitAttempt(
   result: AttemptResult,
   now: number,
   random: number,
-): void {
+): "delivered" | "given_up" | null {
   const row = readDelivery(db, sent.position);
-  if (row?.status !== "pending") return;
+  if (row?.status !== "pending") return null;
   commitHealth(db, endpoint, sent, result, now);
   recordAttempt(db, row.position, { at: sent.startedAt, ...result });
   const next = decideAfterAttempt(row.failures, result, now, random);
   switch (next.kind) {
     case "delivered":
       settle(db, row, "delivered", row.failures, now);
-      return;
+      return "delivered";
     case "given_up":
       settle(db, row, "given_up", next.failures, now);
       // With nothing left to send, nothing fails: the time until the next event is no failure.
       if (readHeads(db, 1).length === 0) setFailingSince(db, null);
-      return;
+      return "given_up";
     case "retry":
       reschedule(db, row.position, next.failures, next.nextAt);
-      return;
+      return null;
     case "endpoint_gone":
-      return;
+      return null;
   }
 }
 

@@ -28,6 +28,8 @@ export interface Memory {
   lastOkAt: number | null;
   lastError: string | null;
   failedPolls: number;
+  /** Since this instance began: polls, those that failed, and blocks read. */
+  readonly counted: { polls: number; pollsFailed: number; blocksRead: number };
   lastAdvanceAt: number | null;
   /** Highest block of the reading under way: a watch taken meanwhile begins above it. -1 when none is. */
   readingTo: number;
@@ -52,6 +54,7 @@ export function freshMemory(): Memory {
     lastOkAt: null,
     lastError: null,
     failedPolls: 0,
+    counted: { polls: 0, pollsFailed: 0, blocksRead: 0 },
     lastAdvanceAt: null,
     readingTo: -1,
     deepSightings: 0,

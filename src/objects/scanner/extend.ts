@@ -136,6 +136,7 @@ function commitBranch(
     countReading(s, readings, orphans.length, gone.length, state, parent);
   });
   s.memory.unclaimed?.push(...fresh);
+  s.memory.counted.blocksRead += blocks.length;
   return to;
 }
 

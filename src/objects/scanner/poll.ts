@@ -47,6 +47,7 @@ type Step =
 export async function poll(s: ScannerContext): Promise<boolean> {
   const startedAt = s.now();
   s.memory.lastPollAt = startedAt;
+  s.memory.counted.polls++;
   if (stateOf(s).status === "halted") return settleAccounts(s);
 
   const candidates = s.nodes.candidates(startedAt);
@@ -86,6 +87,7 @@ export async function poll(s: ScannerContext): Promise<boolean> {
     s.memory.failedPolls = 0;
   } else {
     s.memory.failedPolls++;
+    s.memory.counted.pollsFailed++;
   }
   let waiting = await settleAccounts(s);
   // Far behind, what waits is of no interest yet.

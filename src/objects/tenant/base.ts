@@ -17,6 +17,7 @@ import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
 import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
 import type { Answer, Caller } from "../api.ts";
 import { loggingAbout } from "../log-scope.ts";
+import { Reporter } from "../reporter.ts";
 import { SecretBox } from "../secret-box.ts";
 import { steppedStorage } from "../stepped-storage.ts";
 import { releaseDeleted } from "./addresses.ts";
@@ -26,6 +27,7 @@ import { handOverBackfills } from "./backfills.ts";
 import type { TenantContext } from "./context.ts";
 import { closeDeleted, tellTargets } from "./endpoints.ts";
 import { EventWaits } from "./event-waits.ts";
+import { type RepeatedRequests, tenantFigures } from "./figures.ts";
 import { handOff, hasToHandOff } from "./hand-off.ts";
 import { Turns } from "./turns.ts";
 import { driveWithdrawals } from "./withdrawals/drive.ts";
@@ -43,6 +45,8 @@ export abstract class TenantBase extends DurableObject<Env> {
   protected readonly eventWaits = new EventWaits();
   readonly #rates = new RequestRates();
   readonly #unchanging = new RequestRates(UNCHANGING_PER_WINDOW);
+  protected readonly reporter: Reporter;
+  readonly #repeated: RepeatedRequests = { replays: 0, conflicts: 0 };
   /** What the alarm is set to; null: it has fired, or nothing is known of it. */
   #armedFor: number | null = null;
   #followUp: Promise<boolean> | null = null;
@@ -51,9 +55,21 @@ export abstract class TenantBase extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const db = openTenantDb(ctx.storage);
+    this.reporter = new Reporter({
+      env,
+      now: () => this.clock(),
+      source: () => {
+        const row = tenantRow(db);
+        return row === undefined ? null : `tenant:${row.id}`;
+      },
+      figures: () => tenantFigures(this.c, this.#repeated),
+    });
     const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
     this.c = {
-      storage: steppedStorage("Tenant", ctx.storage, () => this.eventWaits.wake(() => lastSequence(db))),
+      storage: steppedStorage("Tenant", ctx.storage, () => {
+        this.eventWaits.wake(() => lastSequence(db));
+        this.reporter.changed();
+      }),
       db,
       env,
       // Read when needed: settings that are refused must not keep the alarm from re-arming.
@@ -117,11 +133,18 @@ export abstract class TenantBase extends DurableObject<Env> {
     const audit = auditOf(key);
     const done = await loggingAbout(factsOf(caller), () => work(key, audit));
     end(key, audit, done);
+    this.#countRepeated(done);
     return answer(done, rate);
   }
 
   #mustBeOwn(caller: Caller): void {
     if (this.tenantId() !== caller.tenantId) throw new Error("a caller reached the object of another tenant");
+  }
+
+  #countRepeated(done: Done<unknown>): void {
+    if (done.ok ? done.replayed !== true : done.refusal.code !== "idempotency_key_reused") return;
+    this.#repeated[done.ok ? "replays" : "conflicts"]++;
+    this.reporter.changed();
   }
 
   protected tenantId(): string {
@@ -190,6 +213,8 @@ export abstract class TenantBase extends DurableObject<Env> {
       this.#followAgain = false;
       complete = await this.#followOnce();
     }
+    // What was handed over is no commit, and undelivered no more.
+    this.reporter.changed();
     // In the turn of the last look: nobody can ask in between and go unheard.
     this.#followUp = null;
     return complete;

@@ -13,8 +13,9 @@ import {
   type Posting,
   post,
 } from "../../core/ledger.ts";
+import type { Moved } from "../../core/tallies.ts";
 import type { TransferKey } from "../../core/transfer.ts";
-import type { BalanceView, EventType } from "../../core/views.ts";
+import type { BalanceView, DepositStatus, EventType } from "../../core/views.ts";
 import { type ChainView, type Decision, nextLook, type Step, type Told } from "../../core/watcher.ts";
 import { type DepositRow, insertDeposits, updateDeposit } from "../../store/tenant/deposit-store.ts";
 import { EventAppender } from "../../store/tenant/event-store.ts";
@@ -57,12 +58,19 @@ const EVENT_OF: Record<Step["type"], EventType> = {
   settled: "deposit.settled",
 };
 
-/** @returns how many events were written */
-export function commitDeposits(commit: Commit, decided: readonly Decided[]): number {
+export interface Committed {
+  /** How many events were written. */
+  readonly written: number;
+  /** Deposits whose state is another one now. */
+  readonly moved: readonly Moved<DepositStatus>[];
+}
+
+export function commitDeposits(commit: Commit, decided: readonly Decided[]): Committed {
   const events = new EventAppender(commit.c.db, commit.tenantId, commit.now);
   const ledger = new CommitLedger(commit, events);
   const fresh: Omit<DepositRow, "seq">[] = [];
   let written = 0;
+  const moved: Moved<DepositStatus>[] = [];
   const starts = decided.flatMap((one) => {
     const { told } = one.decision;
     return told === null ? [] : [{ one, told, start: startRow(commit, one, told) }];
@@ -86,11 +94,12 @@ export function commitDeposits(commit: Commit, decided: readonly Decided[]): num
     const final = { ...row, ...columnsOf(told), dueHeight: look.height, dueFinalized: look.finalized };
     if (one.before === null) fresh.push(final);
     else if (!isSame(one.before, final)) updateDeposit(commit.c.db, final);
+    if (one.before?.status !== final.status) moved.push({ from: one.before?.status ?? null, to: final.status });
   }
   insertDeposits(commit.c.db, fresh);
   events.write();
   ledger.write();
-  return written;
+  return { written, moved };
 }
 
 /** The row a deposit starts this commit with. Its id is derived from its key: a repeat meets itself. */

@@ -5,6 +5,7 @@
  */
 
 import { NO_RULES, ruleFor } from "../../core/policy.ts";
+import { tallied } from "../../core/tallies.ts";
 import { keyText, samePayment, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import { type ChainView, decide, type SeenPayment } from "../../core/watcher.ts";
 import { log } from "../../log.ts";
@@ -23,7 +24,7 @@ import {
   toTold,
   transfersByKey,
 } from "../../store/tenant/deposit-store.ts";
-import { addDuplicates, networkState, putNetworkState } from "../../store/tenant/network-store.ts";
+import { addFound, countedTallies, networkState, putNetworkState } from "../../store/tenant/network-store.ts";
 import { confirmationRules } from "../../store/tenant/policy-store.ts";
 import type { BackfillSlice, Observation, Observed, SeenTransfer } from "../api.ts";
 import { type Commit, commitDeposits, type Decided } from "./commit-deposits.ts";
@@ -74,6 +75,8 @@ export function observe(
     if (!added.has(name) && !removed.has(name)) look(row, before.get(name) ?? null);
   }
 
+  // Before anything is written: rows of before the first observation are counted as they stand.
+  const tallies = state?.tallies ?? countedTallies(c.db, o.network);
   let written = 0;
   c.storage.transactionSync(() => {
     const moved = heard.filter((transfer) => !isWhereItWas(before.get(keyText(transfer)), transfer));
@@ -84,7 +87,8 @@ export function observe(
       unknown.map((row) => row.id),
     );
     takeCoins(c, o, coins);
-    written = commitDeposits(commit, decided);
+    const committed = commitDeposits(commit, decided);
+    written = committed.written;
     putNetworkState(c.db, {
       network: o.network,
       version: o.version,
@@ -93,6 +97,7 @@ export function observe(
       finalized: o.finalized,
       windowFrom: o.windowFrom,
       duplicatesMet: (state?.duplicatesMet ?? 0) + duplicates,
+      tallies: { ...tallies, deposits: tallied(tallies.deposits, committed.moved) },
     });
   });
   if (unknown.length > 0) {
@@ -148,8 +153,9 @@ export function observeBackfill(
   c.storage.transactionSync(() => {
     putTransfers(c.db, slice.network, fresh);
     takePastCoins(c, slice, coins);
-    written = commitDeposits(commit, decided);
-    addDuplicates(c.db, slice.network, alreadyKnown);
+    const committed = commitDeposits(commit, decided);
+    written = committed.written;
+    addFound(c.db, slice.network, { duplicates: alreadyKnown, moved: committed.moved });
     if (job !== undefined) {
       applyBackfillSlice(c.db, job, {
         nextHeight: slice.toHeight + 1,

@@ -2,6 +2,7 @@
 
 import type { PoliciesView, WithdrawalRulesView } from "../../core/policy-view.ts";
 import { allConfirmationRules } from "../../store/tenant/policy-store.ts";
+import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
 import type {
   Answer,
   Caller,
@@ -110,9 +111,11 @@ export abstract class TenantWithdrawals extends TenantBase {
   }
 
   async patrol() {
+    const due = nextWalletDue(this.c.db);
+    const overdueMs = due === null ? 0 : Math.max(0, this.c.now() - due);
     const looked = await patrolWithdrawals(this.c, this.tenantId());
     if (!looked.isIdle) this.followUpSoon();
-    return looked;
+    return { ...looked, overdueMs, report: this.reporter.report() };
   }
 
   protected policies(): PoliciesView {

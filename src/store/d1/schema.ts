@@ -179,6 +179,7 @@ export const tenantWork = sqliteTable(
   {
     tenantId: text("tenant_id").primaryKey(),
     dueAt: integer("due_at").notNull(),
+    /** Both zero, and read by nobody: the monitor is told these. */
     unresolved: integer("unresolved").notNull(),
     mismatches: integer("mismatches").notNull(),
   },

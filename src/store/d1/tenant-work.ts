@@ -21,21 +21,10 @@ export async function overdueTenantWork(db: D1Database, now: number, limit: numb
   return answer.results.map((row) => ({ tenantId: row.tenant_id, dueAt: row.due_at }));
 }
 
-/** Numbers that are not given stay as they are: who could not be asked has not got better. @throws StoreFault */
-export async function postponeTenantWork(
-  db: D1Database,
-  tenantId: string,
-  next: { readonly dueAt: number; readonly unresolved?: number; readonly mismatches?: number },
-): Promise<void> {
+/** @throws StoreFault */
+export async function postponeTenantWork(db: D1Database, tenantId: string, dueAt: number): Promise<void> {
   await withDeadline("postpone a tenant's next look", () =>
-    db
-      .prepare(
-        `UPDATE tenant_work
-         SET due_at = ?2, unresolved = coalesce(?3, unresolved), mismatches = coalesce(?4, mismatches)
-         WHERE tenant_id = ?1`,
-      )
-      .bind(tenantId, next.dueAt, next.unresolved ?? null, next.mismatches ?? null)
-      .run(),
+    db.prepare("UPDATE tenant_work SET due_at = ?2 WHERE tenant_id = ?1").bind(tenantId, dueAt).run(),
   );
 }
 
@@ -44,16 +33,4 @@ export async function clearTenantWork(db: D1Database, seen: TenantWork): Promise
   await withDeadline("clear a tenant's next look", () =>
     db.prepare("DELETE FROM tenant_work WHERE tenant_id = ?1 AND due_at = ?2").bind(seen.tenantId, seen.dueAt).run(),
   );
-}
-
-/** Over all tenants, as cron saw them last. @throws StoreFault */
-export async function withdrawalTotals(db: D1Database): Promise<{ unresolved: number; mismatches: number }> {
-  const row = await withDeadline("sum up withdrawals", () =>
-    db
-      .prepare(
-        "SELECT coalesce(sum(unresolved), 0) AS unresolved, coalesce(sum(mismatches), 0) AS mismatches FROM tenant_work",
-      )
-      .first<{ unresolved: number; mismatches: number }>(),
-  );
-  return row ?? { unresolved: 0, mismatches: 0 };
 }

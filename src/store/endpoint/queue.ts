@@ -138,6 +138,18 @@ export function readHeads(db: EndpointDb, limit: number): Head[] {
   return heads(db).all({ limit });
 }
 
+/** How many deliveries wait, and since when the oldest of their heads does, unix ms. Neither looks further than `most`. */
+export function waiting(db: EndpointDb, most: number): { pending: number; oldest: number | null } {
+  const pending = db.get<{ n: number }>(
+    sql`SELECT count(*) AS n FROM (SELECT 1 FROM deliveries WHERE ${isPending} LIMIT ${most})`,
+  );
+  // Of one subject none is older than its head.
+  const oldest = db.get<{ at: number | null }>(
+    sql`SELECT min(created_at) AS at FROM (SELECT created_at FROM deliveries WHERE ${isHead} ORDER BY next_at LIMIT ${most})`,
+  );
+  return { pending: pending.n, oldest: oldest.at };
+}
+
 const deliveryAt = prepared((db: EndpointDb) =>
   db
     .select()

@@ -81,6 +81,19 @@ export function hasDebt(db: TenantDb, account: string): boolean {
   return anyDebt(db).get({ account }) !== undefined;
 }
 
+/** Every balance that owes something. */
+export function debts(db: TenantDb): { network: string; asset: string; units: bigint }[] {
+  return (
+    db
+      .select({ network: balances.network, asset: balances.asset, debt: balances.debt })
+      .from(balances)
+      // Spelt out: the partial index serves only a condition that it can see.
+      .where(sql`debt <> '0'`)
+      .all()
+      .map(({ debt, ...of }) => ({ ...of, units: unitsFromText(debt) }))
+  );
+}
+
 /** Writes the entries of journals, in their order. The caller writes the balances they fold to, once per commit. */
 export function appendEntries(
   db: TenantDb,

@@ -30,6 +30,18 @@ export function storedReports(db: TenantDb): StoredReport[] {
     .all();
 }
 
+/** What the newest report counts, without its differences; zeros before the first. */
+export function newestReportCounters(db: TenantDb): { unresolved: number; mismatches: number } {
+  const counter = (name: string) => sql<number>`coalesce(json_extract(report, ${`$.counters.${name}`}), 0)`;
+  const row = db
+    .select({ unresolved: counter("unresolved_withdrawals"), mismatches: counter("mismatches") })
+    .from(reconciliations)
+    .orderBy(sql`seq DESC`)
+    .limit(1)
+    .get();
+  return row ?? { unresolved: 0, mismatches: 0 };
+}
+
 export function newestReport(db: TenantDb): StoredReport | undefined {
   return db
     .select({ at: reconciliations.at, report: reconciliations.report })

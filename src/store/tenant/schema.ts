@@ -8,6 +8,7 @@ import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { AddressType } from "../../core/extended-key.ts";
 import type { SendMeaning } from "../../core/send-answer.ts";
+import type { Tallies } from "../../core/tallies.ts";
 import type { DepositStatus, EventType, ReconciliationView, Scope, SignatureScheme } from "../../core/views.ts";
 import type { DisabledReason } from "../../core/webhook-schedule.ts";
 import type { WithdrawalState } from "../../core/withdrawal.ts";
@@ -121,6 +122,8 @@ export const networks = sqliteTable("networks", {
   windowFrom: integer("window_from").notNull(),
   /** Payments met again, unchanged, after they were known. */
   duplicatesMet: integer("duplicates_met").notNull(),
+  /** How many deposits and ended withdrawals are in each state: nobody counts rows to tell. */
+  tallies: text("tallies", { mode: "json" }).$type<Tallies>().notNull().default({ deposits: {}, withdrawals: {} }),
 });
 
 export const transfers = sqliteTable(
@@ -223,6 +226,8 @@ export const balances = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.account, t.network, t.asset] }),
+    /** Whoever owes something; a row here is written for nobody else. */
+    index("balances_in_debt").on(t.network, t.asset).where(sql`debt <> '0'`),
     check(
       "balances_not_negative",
       sql`available NOT LIKE '-%' AND reserved NOT LIKE '-%' AND settled NOT LIKE '-%' AND debt NOT LIKE '-%'`,

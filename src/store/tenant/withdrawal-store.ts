@@ -158,6 +158,21 @@ export function openWithdrawals(db: TenantDb): WithdrawalRow[] {
   return db.select().from(withdrawals).where(inOpenStates(OPEN_STATES)).orderBy(asc(withdrawals.seq)).all();
 }
 
+/** Open ones by network and state, with the moment the oldest of them was asked for, unix ms. */
+export function openByState(db: TenantDb): { network: string; state: WithdrawalState; n: number; oldest: number }[] {
+  return db
+    .select({
+      network: withdrawals.network,
+      state: withdrawals.state,
+      n: sql<number>`count(*)`,
+      oldest: sql<number>`min(${withdrawals.createdAt})`,
+    })
+    .from(withdrawals)
+    .where(inOpenStates(OPEN_STATES))
+    .groupBy(withdrawals.network, withdrawals.state)
+    .all();
+}
+
 /** Repeats the partial index's own condition, without which SQLite would not use it. */
 function inOpenStates(states: readonly WithdrawalState[]): SQL | undefined {
   return and(

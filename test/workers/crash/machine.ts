@@ -37,6 +37,11 @@ export const textOf = ({ name, occurrence, way }: Point): string => `${way} ${na
 
 /** Commits, alarms and the wait for the disk: the object's own, so that no network repeats or loses them. */
 const OWN = / (commit .*|alarm|sync|clear)$/;
+/**
+ * What is told to the operator's monitor is no step to be hit: nothing waits for it and nothing is decided by it, and it
+ * goes out when a timer says so, not at a place of the line. What its failure means is a test of its own.
+ */
+const UNWATCHED = /^Monitor[. ]/;
 const QUIET_TICKS = 2;
 
 /** The ways in which a step can be hit. */
@@ -109,6 +114,7 @@ export class Machine implements StepHooks {
     const owner = owners.getStore() ?? null;
     // Writes of the turn that is being committed belong to it; nothing else leaves a machine that is gone.
     if (owner !== null && this.#dying.has(owner) && !OWN.test(name)) return new Promise(() => {});
+    if (UNWATCHED.test(name)) return call();
     const way = this.#next(name);
     const tracked = () => this.#track(owner, call);
     if (way === null) return tracked();
@@ -135,6 +141,7 @@ export class Machine implements StepHooks {
   }
 
   commit<T>(name: string, work: () => T): T {
+    if (UNWATCHED.test(name)) return work();
     const owner = owners.getStore() ?? null;
     const way = this.#next(`${name} ${committer()}`);
     if (way === null || owner === null) return work();

@@ -21,6 +21,7 @@ import { NATIVE } from "../../../core/transfer.ts";
 import { isOpen, mayBecome, type WithdrawalState } from "../../../core/withdrawal.ts";
 import { EventAppender } from "../../../store/tenant/event-store.ts";
 import { appendEntries, type BalanceKey, readBalance, writeBalances } from "../../../store/tenant/ledger-store.ts";
+import { tallyWithdrawal } from "../../../store/tenant/network-store.ts";
 import {
   appendStep,
   type Changes,
@@ -101,6 +102,7 @@ export class WithdrawalCommit {
     if (!changeState(this.#c.db, row.id, step, changes))
       throw new Error(`withdrawal ${row.id} is no longer ${from}, so it does not become ${to}`);
     appendStep(this.#c.db, row.id, step);
+    tallyWithdrawal(this.#c.db, row.network, from, to);
     const moved: WithdrawalRow = { ...row, ...changes, state: to, updatedAt: this.#now };
     const eventId = this.#tell(moved);
     this.#postStep(moved, from, eventId);
