@@ -18,6 +18,7 @@ import { stepBackfill } from "./backfill.ts";
 import { claimNew } from "./claim.ts";
 import { noteHead, type ScannerContext, stateOf } from "./context.ts";
 import { deliver } from "./deliver.ts";
+import { mayFollowEven } from "./even-branch.ts";
 import { extend } from "./extend.ts";
 import { followFork } from "./fork.ts";
 import { sightDeepFork } from "./halt.ts";
@@ -127,7 +128,9 @@ async function readStep(
 ): Promise<Step> {
   const state = stateOf(s);
   if (state.scannedTo === null) return (await startAtHead(s, node, tip)) === null ? "doubtful" : "advanced";
-  if (tip.head.height <= state.scannedTo) return "nothing_new";
+  if (tip.head.height <= state.scannedTo) {
+    return (await mayFollowEven(s, node, tip, candidates)) ? follow(s, node, tip, candidates) : "nothing_new";
+  }
   if (isWindowFull(s, state, tip)) return "nothing_new";
 
   const from = state.scannedTo + 1;
@@ -151,6 +154,7 @@ async function readStep(
   switch (extended.kind) {
     case "extended":
       s.memory.deepSightings = 0;
+      s.memory.tipFrom = node;
       return "advanced";
     case "stale":
       return "doubtful";
@@ -166,10 +170,13 @@ async function follow(
   candidates: readonly ChainNode[],
 ): Promise<Step> {
   s.memory.readingTo = tip.head.height;
+  const before = stateOf(s).scannedTo;
   const followed = await followFork(s, node, tip);
   switch (followed.kind) {
     case "extended":
       s.memory.deepSightings = 0;
+      s.memory.tipFrom = node;
+      if (followed.to === before) s.memory.evenAt = before;
       return "advanced";
     case "stale":
     case "forked":
