@@ -15,6 +15,7 @@ import { type Bench, isMet, tableOf } from "./result.ts";
 
 const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
   live: () => import("./live.ts"),
+  reorg: () => import("./reorg.ts"),
 };
 
 const { values, positionals } = parseArgs({

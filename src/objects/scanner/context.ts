@@ -31,6 +31,8 @@ export interface Memory {
   lastAdvanceAt: number | null;
   /** Highest block of the reading under way: a watch taken meanwhile begins above it. -1 when none is. */
   readingTo: number;
+  /** When the finalized block was asked for last. */
+  finalizedAskedAt: number;
   /** The provider that our tip was read from. */
   tipFrom: ChainNode | null;
   /** Height at which another branch as high as ours was followed last. -1: none. */
@@ -58,6 +60,7 @@ export function freshMemory(): Memory {
     failedPolls: 0,
     lastAdvanceAt: null,
     readingTo: -1,
+    finalizedAskedAt: 0,
     tipFrom: null,
     evenAt: -1,
     deepSightings: 0,

@@ -5,6 +5,7 @@
  */
 
 import {
+  type AskedWithTip,
   type BlockRef,
   ChainFault,
   type ChainNode,
@@ -14,6 +15,7 @@ import {
 } from "../../chains/port.ts";
 import { safeHeight } from "../../core/window.ts";
 import { countUp, type ScannerState } from "../../store/scanner/state-store.ts";
+import { anyoneWaitsForFinality } from "../../store/scanner/watch-store.ts";
 import { stepBackfill } from "./backfill.ts";
 import { claimNew } from "./claim.ts";
 import { noteHead, type ScannerContext, stateOf } from "./context.ts";
@@ -57,7 +59,9 @@ export async function poll(s: ScannerContext): Promise<boolean> {
   for (const node of candidates) {
     const askedAt = s.now();
     try {
-      const tip = await node.tip();
+      const also = alongWithTip(s);
+      const tip = await node.tip(also);
+      if (also.finalized) s.memory.finalizedAskedAt = askedAt;
       heads.push(tip.head);
       noteHead(s, tip.head);
       const steps = await readOn(s, node, tip, candidates, startedAt);
@@ -94,6 +98,17 @@ export async function poll(s: ScannerContext): Promise<boolean> {
   }
   const worked = answered && (await stepBackfill(s, candidates));
   return more || waiting || worked;
+}
+
+/** At the head the next block is asked for at once. Further behind the next one is one of many. */
+function alongWithTip(s: ScannerContext): AskedWithTip {
+  const { scannedTo } = stateOf(s);
+  const { head, finalizedAskedAt, lastAdvanceAt } = s.memory;
+  const isAtHead = scannedTo !== null && head !== null && head.height <= scannedTo + 1;
+  // Where depth decides, finality is news only once there was a block, or while somebody's own rule waits for it.
+  const finalized =
+    s.network.finality === "tag" || finalizedAskedAt <= (lastAdvanceAt ?? s.now()) || anyoneWaitsForFinality(s.db);
+  return { next: isAtHead ? scannedTo + 1 : null, native: s.network.native, finalized };
 }
 
 /** Reads, commits, claims and tells until this node has no more, or the poll's budget is used. */
