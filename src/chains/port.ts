@@ -34,7 +34,7 @@ export interface Interest {
   readonly internal: boolean;
   /**
    * Which of these receivers are watched. Synchronous; any number of addresses in one call.
-   * The adapter calls it once per reading with all candidate receivers.
+   * A reading asks once about each receiver, about as many in one call as it knows by then.
    */
   watched(addresses: ReadonlySet<string>): ReadonlySet<string>;
 }
