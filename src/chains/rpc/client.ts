@@ -41,7 +41,7 @@ export class RpcClient {
   #wholeBatches = 0;
   #bytesRead = 0;
   /** Calls that wait to leave together; null: each leaves by itself. */
-  #joining: Joining | null = null;
+  #joining: Joining<RpcCall, RpcAnswer> | null = null;
 
   constructor(settings: ProviderSettings) {
     this.#http = new HttpExchange(settings);
@@ -86,7 +86,7 @@ export class RpcClient {
    * For calls that are small enough to be lost together.
    */
   async joined<T>(work: () => Promise<T>): Promise<T> {
-    const joining = new Joining();
+    const joining = new Joining<RpcCall, RpcAnswer>();
     this.#joining = joining;
     let running: Promise<T>;
     try {

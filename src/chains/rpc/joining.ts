@@ -1,17 +1,21 @@
 /** Calls of several askers that leave in one batch. Each gets the answers to its own, and none waits for ever. */
 
-import type { BatchAnswer, RpcCall } from "./client.ts";
+interface Batch<Answer> {
+  /** One for each call, in the calls' order. */
+  readonly answers: readonly Answer[];
+  readonly bytes: number;
+}
 
-interface Asker {
-  readonly calls: readonly RpcCall[];
-  readonly answered: (answer: BatchAnswer | Promise<BatchAnswer>) => void;
+interface Asker<Call, Answer> {
+  readonly calls: readonly Call[];
+  readonly answered: (answer: Batch<Answer> | Promise<Batch<Answer>>) => void;
   readonly failed: (error: unknown) => void;
 }
 
-export class Joining {
-  readonly #askers: Asker[] = [];
+export class Joining<Call, Answer> {
+  readonly #askers: Asker<Call, Answer>[] = [];
 
-  add(calls: readonly RpcCall[]): Promise<BatchAnswer> {
+  add(calls: readonly Call[]): Promise<Batch<Answer>> {
     return new Promise((answered, failed) => this.#askers.push({ calls, answered, failed }));
   }
 
@@ -20,8 +24,8 @@ export class Joining {
    * @param complete what an asker's own batch would have done about items that failed
    */
   async leave(
-    send: (calls: readonly RpcCall[]) => Promise<BatchAnswer>,
-    complete: (calls: readonly RpcCall[], answer: BatchAnswer) => Promise<BatchAnswer>,
+    send: (calls: readonly Call[]) => Promise<Batch<Answer>>,
+    complete: (calls: readonly Call[], answer: Batch<Answer>) => Promise<Batch<Answer>>,
   ): Promise<void> {
     try {
       const { answers, bytes } = await send(this.#askers.flatMap(({ calls }) => calls));
