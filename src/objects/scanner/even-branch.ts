@@ -3,9 +3,10 @@
  * or a sequencer replace a block by another one at its height, and on a chain that rests no longer branch ever comes.
  *
  * What looks the same is a provider with two backends on two branches, and two providers on one each. So the branch
- * counts only when the provider that our tip was read from shows it, no other provider still has our block in its
- * place, and the branch, read whole, is still that provider's head afterwards (fork.ts). At one height it
- * happens once: whoever flips all the same takes back a payment once for each block that comes, not with every poll.
+ * counts only when no other provider still has our block in its place, when the one that shows it is the one that our
+ * tip was read from or all others could be asked, and when, read whole, it is still that provider's head afterwards
+ * (fork.ts). At one height it happens once: whoever flips all the same takes back a payment once for each
+ * block that comes, not with every poll.
  */
 
 import { type BlockRef, ChainFault, type ChainNode, type ChainTip } from "../../chains/port.ts";
@@ -25,11 +26,11 @@ export async function mayFollowEven(
   const ours = scannedTo === null ? undefined : blockAt(s.db, scannedTo);
   if (ours === undefined || head.height !== ours.height || head.hash === ours.hash) return false;
   const { tipFrom, evenAt } = s.memory;
-  if (evenAt === ours.height || (tipFrom !== null && tipFrom !== node)) return false;
+  if (evenAt === ours.height) return false;
   const others = candidates.filter((other) => other !== node);
   const shown = await Promise.all(others.map((other) => headerOf(other, ours.height)));
-  // After a restart nobody knows who gave us ours: then all must be asked, and have another one.
-  return shown.every((header) => header?.hash !== ours.hash && (header !== undefined || tipFrom === node));
+  // Our own source may speak while others cannot; from another one we would only hear that it never had our block.
+  return shown.every((header) => (header === undefined ? tipFrom === node : header.hash !== ours.hash));
 }
 
 async function headerOf(node: ChainNode, height: number): Promise<BlockRef | undefined> {
