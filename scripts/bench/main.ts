@@ -15,6 +15,8 @@ import { type Bench, isMet, tableOf } from "./result.ts";
 
 const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
   "catch-up": () => import("./catch-up.ts"),
+  live: () => import("./live.ts"),
+  reorg: () => import("./reorg.ts"),
 };
 
 const { values, positionals } = parseArgs({

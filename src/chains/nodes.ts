@@ -158,9 +158,9 @@ class VerifiedNode implements ChainNode {
     return this.#node.lacksTraces ?? false;
   }
 
-  async tip(): ReturnType<ChainNode["tip"]> {
+  async tip(...args: Parameters<ChainNode["tip"]>): ReturnType<ChainNode["tip"]> {
     await this.#chain.passed();
-    return this.#node.tip();
+    return this.#node.tip(...args);
   }
 
   async headers(...args: Parameters<ChainNode["headers"]>): ReturnType<ChainNode["headers"]> {

@@ -16,6 +16,16 @@ export interface ChainTip {
   readonly finalized: { readonly height: number; readonly hash: string } | null;
 }
 
+/** What else is of interest when a node is asked where its chain stands. It may come along in the same request. */
+export interface AskedWithTip {
+  /** Height that will be read next, should the node have it. The reading that begins there asks for its block no more. */
+  readonly next: number | null;
+  /** As in the `Interest` of that reading. */
+  readonly native: boolean;
+  /** false: the finalized block need not be asked for, and may be null. */
+  readonly finalized: boolean;
+}
+
 /** What the reader is looking for. */
 export interface Interest {
   /** Listed token contracts, canonical. Empty: no log is asked for at all. */
@@ -24,7 +34,7 @@ export interface Interest {
   readonly internal: boolean;
   /**
    * Which of these receivers are watched. Synchronous; any number of addresses in one call.
-   * The adapter calls it once per reading with all candidate receivers.
+   * A reading asks once about each receiver, about as many in one call as it knows by then.
    */
   watched(addresses: ReadonlySet<string>): ReadonlySet<string>;
 }
@@ -76,7 +86,7 @@ export interface ChainNode {
   /** Whether it is known by now to offer no traces. Absent: its family has none. */
   readonly lacksTraces?: boolean;
   /** @throws ChainFault */
-  tip(): Promise<ChainTip>;
+  tip(also?: AskedWithTip): Promise<ChainTip>;
   /** Headers alone, ascending, linked; a shorter list when the node does not have them all. @throws ChainFault */
   headers(from: number, to: number): Promise<readonly BlockRef[]>;
   /**

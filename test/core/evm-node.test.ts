@@ -81,6 +81,64 @@ describe("tip", () => {
   });
 });
 
+describe("tip, with the next block", () => {
+  const also = (next: number) => ({ next, native: true, finalized: false });
+  const nothing = { contracts: new Set<string>(), native: true, internal: false, watched: () => new Set<string>() };
+  const blocksAsked = (fake: FakeNode) =>
+    fake.calls.filter(({ params }) => params[1] === true).map(({ params }) => params[0]);
+
+  it("brings it in the same request, and the reading that begins with it asks for the others alone", async () => {
+    const fake = new FakeNode(longChain(12));
+    const node = nodeOf(fake);
+    expect(await node.tip(also(11))).toMatchObject({ head: { height: 12 }, finalized: null });
+    expect(fake.bodies).toHaveLength(1);
+    const reading = await node.readBlocks(11, 12, nothing);
+    expect(reading.blocks.map(({ hash }) => hash)).toEqual([fake.chain.at(11).hash, fake.chain.at(12).hash]);
+    expect(blocksAsked(fake)).toEqual(["0xb", "0xc"]);
+    // It was given away: whoever reads again sees what the node says now.
+    await node.readBlocks(11, 11, nothing);
+    expect(blocksAsked(fake)).toEqual(["0xb", "0xc", "0xb"]);
+  });
+
+  it("is for a reading of that height and form alone", async () => {
+    const fake = new FakeNode(longChain(12));
+    const node = nodeOf(fake);
+    await node.tip(also(11));
+    await node.readBlocks(12, 12, nothing);
+    await node.readBlocks(11, 11, { ...nothing, native: false });
+    expect(fake.calls.slice(2).map(({ params }) => params)).toEqual([
+      ["0xc", true],
+      ["0xb", false],
+    ]);
+    await node.tip(also(13));
+    await node.readBlocks(11, 11, nothing);
+    expect(fake.calls.at(-1)?.params).toEqual(["0xb", true]);
+  });
+
+  it("shows a block as the head that was mined between the two answers", async () => {
+    const chain = longChain(12);
+    const fake = new FakeNode(chain).on("eth_getBlockByNumber", ([tag], honest) => {
+      const answer = honest();
+      if (tag === "latest") chain.mine([]);
+      return answer;
+    });
+    expect((await nodeOf(fake).tip(also(13))).head).toMatchObject({ height: 13, hash: chain.at(13).hash });
+  });
+
+  it("is not asked for again where the node calls it an error", async () => {
+    const fake = new FakeNode(longChain(12)).on("eth_getBlockByNumber", ([tag], honest) => {
+      if (tag === "0xd") throw new RpcRefusal(-32000, "block not found");
+      return honest();
+    });
+    const node = nodeOf(fake);
+    for (let n = 0; n < 3; n++) expect((await node.tip(also(13))).head.height).toBe(12);
+    expect(blocksAsked(fake).length).toBeLessThan(3);
+    const before = fake.calls.length;
+    await node.tip(also(13));
+    expect(fake.calls.length).toBe(before + 1);
+  });
+});
+
 describe("headers", () => {
   it("gives a shorter list when some are missing or a link is broken", async () => {
     const chain = longChain(10);

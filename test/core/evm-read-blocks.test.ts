@@ -145,6 +145,30 @@ describe.each(WAYS)("what counts as a payment, %s", (_, as) => {
   });
 });
 
+describe("what a block costs, its header apart", () => {
+  const beside = async (txs: FakeTx[], over: Partial<Interest> = {}) => {
+    const fake = new FakeNode(chainOf(txs));
+    const reading = await read(fake, { contracts: new Set(), internal: true, ...over });
+    expect([reading.stopped, reading.internal]).toEqual([null, "traced"]);
+    const [, ...bodies] = fake.bodies;
+    return [told(reading), bodies.map((body) => (Array.isArray(body) ? body.length : 1))];
+  };
+  const many = Array.from({ length: 40 }, (): FakeTx => ({ to: STRANGER, value: 1n }));
+
+  it("nothing, when nothing is in it", async () => {
+    expect(await beside([])).toEqual([[], []]);
+  });
+  it("a trace, when it pays nobody watched", async () => {
+    expect(await beside([{ to: STRANGER, value: 1n }])).toEqual([[], [1]]);
+  });
+  it("one request for its receipts and its trace, when it pays somebody", async () => {
+    expect(await beside([{ to: W, value: 1n }])).toEqual([["a1 native 1 value"], [2]]);
+  });
+  it("one for each of the two, when it is large", async () => {
+    expect(await beside([{ to: W, value: 1n }, ...many])).toEqual([["a1 native 1 value"], [1, 1]]);
+  });
+});
+
 describe("what a node must show", () => {
   it("B02 finds the log once when it becomes readable after the block", async () => {
     for (const [method, empty] of [

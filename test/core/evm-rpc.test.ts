@@ -140,6 +140,27 @@ describe("batches", () => {
     }
   });
 
+  it("sends what is asked for in one turn in one request, each asker with its own answers and its own second try", async () => {
+    const fake = fakeNode().on("broken", () => {
+      throw new RpcRefusal(-32000, "try again");
+    });
+    const rpc = await overHttp(fake);
+    const [many, one, later] = await rpc.joined(async () => {
+      const many = rpc.batch([echo(1), { method: "broken", params: [] }]);
+      const one = rpc.call("broken", []);
+      await Promise.resolve();
+      const later = rpc.batch(echoes(2));
+      return [await many, await one, await later] as const;
+    });
+    expect(results(many.answers)).toEqual([1, "failed"]);
+    expect(results(later.answers)).toEqual([0, 1]);
+    expect(one.ok).toBe(false);
+    // A batch of its own would have asked once more for what failed in it, a single call would not.
+    expect(sizes(fake).sort()).toEqual([1, 2, 3]);
+    await expect(rpc.joined(() => Promise.reject(new Error("broke off")))).rejects.toThrow("broke off");
+    expect(results([await rpc.call("echo", [7])])).toEqual([7]);
+  });
+
   it("sends at most 250 calls in one request, and five requests at a time", async () => {
     const fake = fakeNode();
     let open = 0;

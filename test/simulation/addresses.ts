@@ -81,6 +81,9 @@ export class Addresses {
     // Not found: an earlier try did it, and what it could not give back yet is given back later.
     if (told.status === 404) return null;
     if (told.status >= 300) throw new Error(`${chosen.address} was not given up: ${JSON.stringify(told)}`);
+    // Given up before, and taken again: that watch ends here now.
+    const before = this.givenUp.findIndex(({ address }) => address === chosen.address);
+    if (before !== -1) this.givenUp.splice(before, 1);
     this.givenUp.push({ address: chosen.address, least, most: this.#life.chain.head + REORG_WINDOW });
     return chosen;
   }

@@ -53,6 +53,10 @@ async function confirmed(tx: Tx = pay(address, ETH)): Promise<Tx> {
   return tx;
 }
 
+async function versionOf(): Promise<number> {
+  return Number((await inScanner((_, sql) => sql.exec("SELECT version FROM scanner").one())).version);
+}
+
 describe("the line", () => {
   it("a payment is seen, counted and settled, and the tenant hears of nothing in between", async () => {
     const watched = await merchant.watch(address, { account: "alice" });
@@ -266,9 +270,7 @@ describe("reorganisations", () => {
     await merchant.watch(address);
     await mineAndPoll([pay(address, ETH)]);
     chain.reorg(1, []);
-    await poll(2);
-    expect(await merchant.told()).toBe("pending");
-    await mineAndPoll([]);
+    await poll();
     expect(await merchant.told()).toBe("pending dropped");
   });
 
@@ -315,17 +317,66 @@ describe("reorganisations", () => {
     expect((await status()).counters.claims_refused).toBe(1);
   });
 
-  it("an equal branch proves nothing, a longer one is followed in one commit", async () => {
+  it("a longer branch is followed in one commit", async () => {
     await confirmed();
-    const { version } = await inScanner((_, sql) => sql.exec("SELECT version FROM scanner").one());
-    chain.reorg(3, ...empty(3));
-    await poll(3);
-    expect(await merchant.told()).toBe("pending confirmed");
-    chain.grow(1);
+    const version = await versionOf();
+    chain.reorg(3, ...empty(4));
     await poll();
     expect(await merchant.told()).toBe("pending confirmed reverted");
-    const after = await inScanner((_, sql) => sql.exec("SELECT version FROM scanner").one());
-    expect(after.version).toBe(Number(version) + 1);
+    expect(await versionOf()).toBe(version + 1);
+  });
+
+  it("a branch as high as ours, on the node that we read from, is followed with the next poll, in one commit", async () => {
+    const paid = await confirmed();
+    const version = await versionOf();
+    chain.reorg(3, [], [paid], []);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted pending");
+    expect(await status()).toMatchObject({ scannedTo: 43, counters: { reorganisations: 1, blocks_replaced: 3 } });
+    expect(await versionOf()).toBe(version + 1);
+    await mineAndPoll([]);
+    expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed");
+  });
+
+  it("a shorter one is not", async () => {
+    await confirmed();
+    chain.reorg(3, ...empty(2));
+    await poll(3);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect((await status()).scannedTo).toBe(43);
+  });
+
+  it("a node that goes back and forth between two branches of one height takes a payment back once", async () => {
+    await confirmed();
+    const [first, second] = [chain, chain.fork(3)];
+    second.mine([], [], []);
+    for (let round = 0; round < 3; round++) {
+      for (const shown of [second, first]) {
+        node.chain = shown;
+        await poll();
+      }
+    }
+    expect(await merchant.told()).toBe("pending confirmed reverted");
+    chain.grow(1);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed");
+  });
+
+  it("a node whose backends stand on two branches of one height takes nothing back", async () => {
+    await confirmed();
+    const [first, second] = [chain, chain.fork(3)];
+    second.mine([], [], []);
+    let asked = 0;
+    node.on("eth_getBlockByNumber", (params, honest) => {
+      if (params[0] === "latest") node.chain = asked++ % 2 === 0 ? second : first;
+      return honest();
+    });
+    await poll(6);
+    expect(asked).toBeGreaterThan(6);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect((await status()).lastError).toContain("and then another block");
+    node.on("eth_getBlockByNumber", null);
+    node.chain = first;
   });
 
   it("a branch that ends before it is longer leaves everything as it was", async () => {
@@ -594,6 +645,32 @@ describe("nodes that err", () => {
     await mineAndPoll([]);
     expect((await status()).scannedTo).toBe(47);
     expect(await merchant.told()).toBe("pending confirmed");
+  });
+
+  it("two nodes on two branches of one height: nothing is taken back before both are on the other one", async () => {
+    await confirmed();
+    const other = chain.fork(3);
+    other.mine([], [], []);
+    const second = new ModelNode(chain);
+    await serveFrom(node, second);
+    await poll();
+    // Ours alone changes its mind; then ours is back, and the other one has changed.
+    node.chain = other;
+    await poll(3);
+    expect(await merchant.told()).toBe("pending confirmed");
+    node.chain = chain;
+    second.chain = other;
+    await poll(3);
+    node.down = true;
+    await poll(3);
+    expect(await merchant.told()).toBe("pending confirmed");
+    node.down = false;
+    node.chain = other;
+    await poll(3);
+    expect(await merchant.told()).toBe("pending confirmed reverted");
+    second.chain = chain;
+    node.chain = chain;
+    chain.grow(1);
   });
 
   it("two nodes on two forks, in turn longer: the books are those of the last one", async () => {

@@ -28,8 +28,20 @@ export interface NodeAccess {
   readonly failedTraces: Attempts;
   /** Readings in which balances of a block contradicted its logs. */
   readonly doubtedArrivals: Attempts;
+  /** The block that came along with the latest tip: whoever reads it next takes it from here. */
+  ahead: AheadBlock | null;
+  /** Whether the node answers a block it does not have yet with null. One that calls it an error is not asked ahead. */
+  takesAhead: boolean;
   /** Where such a contradiction ended the latest reading of a range; it is asked again by itself. */
   doubtedHeight: number | null;
+}
+
+export interface AheadBlock {
+  readonly height: number;
+  /** With whole transactions, not their hashes alone. */
+  readonly full: boolean;
+  /** As it came. */
+  readonly block: unknown;
 }
 
 /** Requests of one reading that are under way at a time. */
@@ -56,6 +68,8 @@ export function newAccess(rpc: RpcClient, now: () => number): NodeAccess {
     missing: new MissingMethods(),
     failedTraces: new Attempts(),
     doubtedArrivals: new Attempts(),
+    ahead: null,
+    takesAhead: true,
     doubtedHeight: null,
   };
 }
@@ -68,4 +82,12 @@ export function paceOf(access: NodeAccess, interest: Interest): Pace {
 /** Whether the node is known to offer traces in no form. */
 export function lacksTraces(access: NodeAccess): boolean {
   return TRACE_STYLES.every((style) => access.missing.has(style));
+}
+
+/** The block that came along with the tip, if it is this one. It is given away once. */
+export function takeAhead(access: NodeAccess, height: number, full: boolean): AheadBlock | null {
+  const { ahead } = access;
+  if (ahead === null || ahead.height !== height || ahead.full !== full) return null;
+  access.ahead = null;
+  return ahead;
 }

@@ -5,9 +5,10 @@
 
 import type { Cut } from "../cut.ts";
 import type { BlockRef } from "../port.ts";
+import type { RpcAnswer, RpcCall } from "../rpc/client.ts";
 import { inParallel } from "../rpc/parallel.ts";
 import { isUnknownBlock } from "../rpc/rpc-failure.ts";
-import { type NodeAccess, PARALLEL_REQUESTS } from "./access.ts";
+import { type NodeAccess, PARALLEL_REQUESTS, takeAhead } from "./access.ts";
 import { toQuantity } from "./parse.ts";
 import { type Block, parseBlock } from "./records.ts";
 
@@ -51,15 +52,18 @@ export async function readChain<Kept extends { readonly ref: BlockRef }>(
   return linked(kept, range, cut);
 }
 
+export function blockCall(height: number, full: boolean): RpcCall {
+  return { method: "eth_getBlockByNumber", params: [toQuantity(height), full] };
+}
+
 async function readPieceOf(access: NodeAccess, range: HeaderRange, cut: Cut): Promise<Block[]> {
   const { from, to, full } = range;
-  const count = to - from + 1;
-  const calls = Array.from({ length: count }, (_, i) => ({
-    method: "eth_getBlockByNumber",
-    params: [toQuantity(from + i), full],
-  }));
-  const { answers, bytes } = await access.rpc.batch(calls);
-  (full ? access.headerSpan.full : access.headerSpan.hashes).answered(count, bytes);
+  const ahead = takeAhead(access, from, full);
+  const first = ahead === null ? from : from + 1;
+  const calls = Array.from({ length: to - first + 1 }, (_, i) => blockCall(first + i, full));
+  const { answers: asked, bytes } = await access.rpc.batch(calls);
+  if (calls.length > 0) (full ? access.headerSpan.full : access.headerSpan.hashes).answered(calls.length, bytes);
+  const answers: RpcAnswer[] = [...(ahead === null ? [] : [{ ok: true as const, result: ahead.block }]), ...asked];
   const blocks: Block[] = [];
   for (const [i, answer] of answers.entries()) {
     const height = from + i;

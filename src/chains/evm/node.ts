@@ -6,6 +6,7 @@
 import type { TokenFacts } from "../../core/network.ts";
 import { Cut } from "../cut.ts";
 import {
+  type AskedWithTip,
   type BlockRef,
   type ChainNode,
   type ChainTip,
@@ -20,10 +21,10 @@ import type { ProviderSettings } from "../rpc/http-exchange.ts";
 import { guarded } from "../rpc/malformed.ts";
 import { lacksTraces, type NodeAccess, newAccess } from "./access.ts";
 import { readChain } from "./headers.ts";
-import { parseObject, parseQuantity } from "./parse.ts";
+import { parseQuantity } from "./parse.ts";
 import { readBlocks } from "./read-blocks.ts";
 import { readRange } from "./read-range.ts";
-import { parseRef } from "./records.ts";
+import { readTip } from "./tip.ts";
 import { readToken } from "./token.ts";
 
 export class EvmNode implements ChainNode {
@@ -43,23 +44,8 @@ export class EvmNode implements ChainNode {
     return lacksTraces(this.#access);
   }
 
-  tip(): Promise<ChainTip> {
-    return guarded(this.#access.rpc, async () => {
-      const { rpc } = this.#access;
-      const { answers } = await rpc.batch([
-        { method: "eth_getBlockByNumber", params: ["latest", false] },
-        { method: "eth_getBlockByNumber", params: ["finalized", false] },
-      ]);
-      const [latest, finalized] = answers;
-      if (latest === undefined) throw new Error("two calls have two answers");
-      if (!latest.ok) throw rpc.fault("latest block", latest.failure);
-      const head = parseRef(parseObject(latest.result, "latest block"));
-      if (!finalized?.ok || finalized.result === null) return { head, finalized: null };
-      const { height, hash } = parseRef(parseObject(finalized.result, "finalized block"));
-      // Final beyond the head, or another block at its height: said by two backends that do not agree.
-      const believable = height < head.height || (height === head.height && hash === head.hash);
-      return { head, finalized: believable ? { height, hash } : null };
-    });
+  tip(also?: AskedWithTip): Promise<ChainTip> {
+    return guarded(this.#access.rpc, () => readTip(this.#access, also));
   }
 
   headers(from: number, to: number): Promise<readonly BlockRef[]> {

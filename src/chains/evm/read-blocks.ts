@@ -11,20 +11,27 @@ import { evidenceOf, keepListed } from "./block-evidence.ts";
 import { bloomMayHoldTransfer, EMPTY_BLOOM } from "./bloom.ts";
 import { readChain } from "./headers.ts";
 import { readInternal } from "./internal.ts";
-import { provenReceipts } from "./receipts.ts";
+import { BLOCK_RECEIPTS, provenReceipts } from "./receipts.ts";
 import type { Block } from "./records.ts";
 import { readingOf, settle } from "./settle.ts";
+
+/** Receipts and traces of more than this are too much to be lost together. */
+const MAX_JOINED_TRANSACTIONS = 32;
 
 /** @throws ChainFault, MalformedAnswer */
 export async function readBlocks(access: NodeAccess, from: number, to: number, interest: Interest): Promise<Reading> {
   const cut = new Cut();
   const full = interest.native;
   const blocks = await readChain(access, { from, to, full }, cut, (block) => block);
-  const needy = blocks.filter((block) => mustReadReceipts(block, interest.contracts));
-  const [evidence, internal] = await bothOf(
-    evidenceOf(access, needy, interest.contracts, cut),
-    interest.internal ? readInternal(access, blocks, false, cut) : Promise.resolve(null),
-  );
+  const asking = askingOnce(interest);
+  const needy = blocksOfInterest(access, blocks, asking);
+  const evidenceAndTraces = () =>
+    bothOf(
+      evidenceOf(access, needy, interest.contracts, cut),
+      interest.internal ? readInternal(access, blocks, false, cut) : Promise.resolve(null),
+    );
+  const isSmall = blocks.reduce((sum, { txHashes }) => sum + txHashes.length, 0) <= MAX_JOINED_TRANSACTIONS;
+  const [evidence, internal] = await (isSmall ? access.rpc.joined(evidenceAndTraces) : evidenceAndTraces());
   const findings = {
     refs: blocks.map((block) => block.ref),
     logs: evidence.logs,
@@ -42,8 +49,35 @@ export async function readBlocks(access: NodeAccess, from: number, to: number, i
       cut.at("inconsistent", height, `${access.rpc.name}: ${known.length} logs by hash, ${listed.length} in receipts`);
     }
   };
-  const transfers = await settle(findings, interest, fetchFacts, cut);
+  const transfers = await settle(findings, asking, fetchFacts, cut);
   return readingOf(findings, await weighBlocks(access, { ...findings, transfers, cut }), cut);
+}
+
+/** Blocks whose receipts are wanted: logs may be in them, or a payment to somebody watched is, which they must bear out. */
+function blocksOfInterest(access: NodeAccess, blocks: readonly Block[], asking: Interest): Block[] {
+  const receivers = new Set(blocks.flatMap(({ payments }) => payments.map(({ to }) => to)));
+  const watched = receivers.size === 0 ? receivers : asking.watched(receivers);
+  // One by one they are asked for when all is known that is wanted of them.
+  const comeWhole = !access.missing.has(BLOCK_RECEIPTS);
+  return blocks.filter(
+    (block) =>
+      mustReadReceipts(block, asking.contracts) || (comeWhole && block.payments.some(({ to }) => watched.has(to))),
+  );
+}
+
+/** Remembers the answers, so that nobody is asked about twice. */
+function askingOnce(interest: Interest): Interest {
+  const asked = new Set<string>();
+  const watched = new Set<string>();
+  return {
+    ...interest,
+    watched: (receivers) => {
+      const fresh = new Set([...receivers].filter((receiver) => !asked.has(receiver)));
+      for (const receiver of fresh.size === 0 ? fresh : interest.watched(fresh)) watched.add(receiver);
+      for (const receiver of fresh) asked.add(receiver);
+      return new Set([...receivers].filter((receiver) => watched.has(receiver)));
+    },
+  };
 }
 
 /**

@@ -7,6 +7,7 @@
 
 import { ChainFault } from "../port.ts";
 import { HttpExchange, type ProviderSettings } from "./http-exchange.ts";
+import { Joining } from "./joining.ts";
 import { chunked } from "./parallel.ts";
 import { isRateLimit, isWorthAskingAgain, type RpcFailure, refusesBatch } from "./rpc-failure.ts";
 
@@ -40,6 +41,8 @@ export class RpcClient {
   #batchLimit = MAX_BATCH;
   #wholeBatches = 0;
   #bytesRead = 0;
+  /** Calls that wait to leave together; null: each leaves by itself. */
+  #joining: Joining<RpcCall, RpcAnswer> | null = null;
 
   constructor(settings: ProviderSettings) {
     this.#http = new HttpExchange(settings);
@@ -53,12 +56,17 @@ export class RpcClient {
 
   /** One call in one request. Never repeated. */
   async call(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    if (this.#joining !== null) return at((await this.#joining.add([{ method, params }])).answers, 0);
     return (await this.#single({ method, params })).answer;
   }
 
   /** Many calls in as few requests as the provider takes; missing and failed items are asked once more. */
   async batch(calls: readonly RpcCall[]): Promise<BatchAnswer> {
-    const first = await this.#inChunks(calls);
+    if (this.#joining !== null) return this.#joining.add(calls);
+    return this.#completed(calls, await this.#inChunks(calls));
+  }
+
+  async #completed(calls: readonly RpcCall[], first: BatchAnswer): Promise<BatchAnswer> {
     // A single call that failed is its own answer; only items of a batch are asked again.
     if (calls.length === 1) return first;
     const answers = [...first.answers];
@@ -72,6 +80,26 @@ export class RpcClient {
       answers[at(again, i)] = answer;
     });
     return { answers, bytes: retried.reduce((sum, { bytes }) => sum + bytes, first.bytes) };
+  }
+
+  /**
+   * What `work` asks for before it first waits goes out in one batch; whatever it asks for later, as it asks for it.
+   * For calls that are small enough to be lost together.
+   */
+  async joined<T>(work: () => Promise<T>): Promise<T> {
+    const joining = new Joining<RpcCall, RpcAnswer>();
+    this.#joining = joining;
+    let running: Promise<T>;
+    try {
+      running = work();
+    } finally {
+      this.#joining = null;
+    }
+    void joining.leave(
+      (calls) => this.#inChunks(calls),
+      (calls, answer) => this.#completed(calls, answer),
+    );
+    return running;
   }
 
   /**

@@ -1,7 +1,7 @@
 /** What the parts of a scanner work with, and what it knows only while it is in memory. */
 
 import type { ChainNodes } from "../../chains/nodes.ts";
-import type { BlockRef } from "../../chains/port.ts";
+import type { BlockRef, ChainNode } from "../../chains/port.ts";
 import type { NetworkSettings } from "../../core/network.ts";
 import type { Env } from "../../env.ts";
 import type { ScannerDb } from "../../store/scanner/database.ts";
@@ -33,6 +33,12 @@ export interface Memory {
   lastAdvanceAt: number | null;
   /** Highest block of the reading under way: a watch taken meanwhile begins above it. -1 when none is. */
   readingTo: number;
+  /** When the finalized block was asked for last. */
+  finalizedAskedAt: number;
+  /** The provider that our tip was read from. */
+  tipFrom: ChainNode | null;
+  /** Height at which another branch as high as ours was followed last. -1: none. */
+  evenAt: number;
   /** Polls in a row in which a fork below the window was seen. */
   deepSightings: number;
   /** The poll of the last one. */
@@ -57,6 +63,9 @@ export function freshMemory(): Memory {
     counted: { polls: 0, pollsFailed: 0, blocksRead: 0 },
     lastAdvanceAt: null,
     readingTo: -1,
+    finalizedAskedAt: 0,
+    tipFrom: null,
+    evenAt: -1,
     deepSightings: 0,
     deepSightingAt: null,
     unclaimed: null,

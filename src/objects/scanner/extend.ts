@@ -1,7 +1,7 @@
 /**
  * Commits what was read: headers, transfers, the cursor and who must hear of it, in one synchronous
  * transaction. The cursor never outruns what is stored, and the tip never steps back: a branch is replaced
- * only by a longer one, whole, in one commit.
+ * only by one that is not shorter, whole, in one commit.
  */
 
 import type { BlockRef, ChainTip, Reading } from "../../chains/port.ts";
@@ -56,7 +56,7 @@ export function extend(
 }
 
 /**
- * Replaces everything above `ancestor` by a longer branch that one node proved.
+ * Replaces everything above `ancestor` by a branch that one node proved, longer than ours or as long.
  * Refuses as stale when the tip moved meanwhile.
  */
 export function replaceBranch(
@@ -69,8 +69,7 @@ export function replaceBranch(
   const state = stateOf(s);
   const last = readings.at(-1)?.blocks.at(-1);
   if (state.version !== basedOnVersion || state.scannedTo === null || last === undefined) return { kind: "stale" };
-  if (last.height <= state.scannedTo)
-    throw new Error(`a branch to ${last.height} is not longer than ${state.scannedTo}`);
+  if (last.height < state.scannedTo) throw new Error(`a branch to ${last.height} is shorter than ${state.scannedTo}`);
   const to = commitBranch(s, state, ancestor, readings, finalized, -1);
   return { kind: "extended", to };
 }

@@ -5,6 +5,7 @@
  */
 
 import {
+  type AskedWithTip,
   type BlockRef,
   ChainFault,
   type ChainNode,
@@ -15,10 +16,12 @@ import {
 import { safeHeight } from "../../core/window.ts";
 import { log } from "../../log.ts";
 import { countUp, type ScannerState } from "../../store/scanner/state-store.ts";
+import { anyoneWaitsForFinality } from "../../store/scanner/watch-store.ts";
 import { stepBackfill } from "./backfill.ts";
 import { claimNew } from "./claim.ts";
 import { noteHead, type ScannerContext, stateOf } from "./context.ts";
 import { deliver } from "./deliver.ts";
+import { mayFollowEven } from "./even-branch.ts";
 import { extend } from "./extend.ts";
 import { followFork } from "./fork.ts";
 import { sightDeepFork } from "./halt.ts";
@@ -58,7 +61,9 @@ export async function poll(s: ScannerContext): Promise<boolean> {
   for (const node of candidates) {
     const askedAt = s.now();
     try {
-      const tip = await node.tip();
+      const also = alongWithTip(s);
+      const tip = await node.tip(also);
+      if (also.finalized) s.memory.finalizedAskedAt = askedAt;
       heads.push(tip.head);
       noteHead(s, tip.head);
       const steps = await readOn(s, node, tip, candidates, startedAt);
@@ -98,6 +103,17 @@ export async function poll(s: ScannerContext): Promise<boolean> {
   return more || waiting || worked;
 }
 
+/** At the head the next block is asked for at once. Further behind the next one is one of many. */
+function alongWithTip(s: ScannerContext): AskedWithTip {
+  const { scannedTo } = stateOf(s);
+  const { head, finalizedAskedAt, lastAdvanceAt } = s.memory;
+  const isAtHead = scannedTo !== null && head !== null && head.height <= scannedTo + 1;
+  // Where depth decides, finality is news only once there was a block, or while somebody's own rule waits for it.
+  const finalized =
+    s.network.finality === "tag" || finalizedAskedAt <= (lastAdvanceAt ?? s.now()) || anyoneWaitsForFinality(s.db);
+  return { next: isAtHead ? scannedTo + 1 : null, native: s.network.native, finalized };
+}
+
 /** Reads, commits, claims and tells until this node has no more, or the poll's budget is used. */
 async function readOn(
   s: ScannerContext,
@@ -130,7 +146,9 @@ async function readStep(
 ): Promise<Step> {
   const state = stateOf(s);
   if (state.scannedTo === null) return (await startAtHead(s, node, tip)) === null ? "doubtful" : "advanced";
-  if (tip.head.height <= state.scannedTo) return "nothing_new";
+  if (tip.head.height <= state.scannedTo) {
+    return (await mayFollowEven(s, node, tip, candidates)) ? follow(s, node, tip, candidates) : "nothing_new";
+  }
   if (isWindowFull(s, state, tip)) return "nothing_new";
 
   const from = state.scannedTo + 1;
@@ -154,6 +172,7 @@ async function readStep(
   switch (extended.kind) {
     case "extended":
       s.memory.deepSightings = 0;
+      s.memory.tipFrom = node;
       return "advanced";
     case "stale":
       return "doubtful";
@@ -169,10 +188,13 @@ async function follow(
   candidates: readonly ChainNode[],
 ): Promise<Step> {
   s.memory.readingTo = tip.head.height;
+  const before = stateOf(s).scannedTo;
   const followed = await followFork(s, node, tip);
   switch (followed.kind) {
     case "extended":
       s.memory.deepSightings = 0;
+      s.memory.tipFrom = node;
+      if (followed.to === before) s.memory.evenAt = before;
       return "advanced";
     case "stale":
     case "forked":

@@ -157,6 +157,11 @@ export function hasWatches(db: ScannerDb, height: number): boolean {
   return anyOpenWatch(db).get() !== undefined || anyWatchUntil(db).get({ height }) !== undefined;
 }
 
+/** Whether any tenant is to be called at a finalized height. */
+export function anyoneWaitsForFinality(db: ScannerDb): boolean {
+  return db.select({ n: tenants.n }).from(tenants).where(isNotNull(tenants.nextFinalized)).limit(1).get() !== undefined;
+}
+
 export function anyoneWaits(db: ScannerDb): boolean {
   const read = (condition: SQL) => db.select({ n: tenants.n }).from(tenants).where(condition).limit(1).get();
   return [IS_DIRTY, isNotNull(tenants.nextHeight), isNotNull(tenants.nextFinalized)].some((c) => read(c) !== undefined);
