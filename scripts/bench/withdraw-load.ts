@@ -6,7 +6,6 @@
 import { connect } from "node:net";
 import { quantile } from "./result.ts";
 
-
 export interface Load {
   readonly seconds: number;
   readonly answers: number;

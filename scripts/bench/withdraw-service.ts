@@ -130,7 +130,8 @@ function countIn(service: Service, table: string, where = "1"): number {
     const db = new DatabaseSync(join(service.dataDir, name), { readOnly: true });
     try {
       const found = db.prepare("SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name = ?").get(table);
-      if (Number(found?.n) > 0) rows += Number(db.prepare(`SELECT count(*) AS n FROM ${table} WHERE ${where}`).get()?.n);
+      if (Number(found?.n) > 0)
+        rows += Number(db.prepare(`SELECT count(*) AS n FROM ${table} WHERE ${where}`).get()?.n);
     } finally {
       db.close();
     }

@@ -54,7 +54,10 @@ async function run({ rounds, quick, say }: BenchOptions): Promise<BenchResult> {
       });
       for (const [subject, all] of Object.entries(results)) {
         const middle = (of: (one: Measured) => number) => median(all.map(of));
-        perSecond.set(`${subject}/${clients}`, middle((one) => one.perSecond));
+        perSecond.set(
+          `${subject}/${clients}`,
+          middle((one) => one.perSecond),
+        );
         const figures = {
           per_second: middle((one) => one.perSecond),
           p50_ms: middle((one) => one.p50Ms),

@@ -84,7 +84,8 @@ await Promise.all(
 );
 const took = (performance.now() - from) / 1_000;
 const { rows } = await first.query("SELECT reserved = (SELECT sum(amount) FROM withdrawals) AS agree FROM balances");
-if (rows[0].agree !== true || (await countKeys()) - before !== latencies.length) throw new Error("the books do not agree");
+if (rows[0].agree !== true || (await countKeys()) - before !== latencies.length)
+  throw new Error("the books do not agree");
 await Promise.all([first, ...lines].map((client) => client.end()));
 
 latencies.sort((a, b) => a - b);

@@ -23,6 +23,7 @@ import type { TenantContext } from "./context.ts";
 import { closeDeleted, tellTargets } from "./endpoints.ts";
 import { EventWaits } from "./event-waits.ts";
 import { handOff, hasToHandOff } from "./hand-off.ts";
+import { Rounds } from "./rounds.ts";
 import { Turns } from "./turns.ts";
 import { driveWithdrawals } from "./withdrawals/drive.ts";
 
@@ -57,6 +58,7 @@ export abstract class TenantBase extends DurableObject<Env> {
       random,
       addressTurns: new Turns(),
       turns: new Turns(),
+      withdrawalRounds: new Rounds(),
       payers: {
         nodes: new Map(),
         derived: new Map(),

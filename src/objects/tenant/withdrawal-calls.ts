@@ -22,8 +22,9 @@ import { chooseSigner, listWallets, resumeWallet } from "./withdrawals/wallets.t
 
 export abstract class TenantWithdrawals extends TenantBase {
   async createWithdrawal(caller: Caller, input: NewWithdrawal, key: string) {
-    return this.#write(caller, "withdrawals:write", (by) =>
-      createWithdrawal(this.c, caller.tenantId, input, key, by.id),
+    const onReserved = () => this.followUpSoon();
+    return this.serve(caller, "withdrawals:write", (by) =>
+      createWithdrawal(this.c, caller.tenantId, input, key, by.id, onReserved),
     );
   }
 

@@ -7,7 +7,7 @@ import { and, asc, eq, gt, inArray, lte, sql } from "drizzle-orm";
 import { API_VERSION } from "../../core/api-version.ts";
 import { derivedId } from "../../core/ids.ts";
 import type { EventType, EventView } from "../../core/views.ts";
-import { prepared } from "../prepared.ts";
+import { insertionInto, prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { events } from "./schema.ts";
 
@@ -40,24 +40,22 @@ export class EventAppender {
       created_at: new Date(this.#now).toISOString(),
       data,
     };
-    this.#db
-      .insert(events)
-      .values({
-        sequence: event.sequence,
-        id: event.id,
-        type,
-        subject,
-        subjectSequence,
-        body: JSON.stringify(event),
-        createdAt: this.#now,
-      })
-      .run();
+    newEvent(this.#db, {
+      sequence: event.sequence,
+      id: event.id,
+      type,
+      subject,
+      subjectSequence,
+      body: JSON.stringify(event),
+      createdAt: this.#now,
+    });
     this.#sequence = event.sequence;
     this.#subjects.set(subject, subjectSequence);
     return event;
   }
 }
 
+const newEvent = insertionInto(events);
 const highest = prepared((db: TenantDb) =>
   db.select({ value: sql<number>`coalesce(max(sequence), 0)` }).from(events).prepare(),
 );

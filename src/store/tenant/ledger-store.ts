@@ -6,7 +6,7 @@
 import { and, eq, lt, ne, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { type Balance, EMPTY_BALANCE, type Posting } from "../../core/ledger.ts";
-import { prepared } from "../prepared.ts";
+import { insertionInto, prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { balances, ledgerEntries } from "./schema.ts";
 
@@ -28,6 +28,7 @@ export interface Journal extends BalanceKey {
   readonly at: number;
 }
 
+const newEntry = insertionInto(ledgerEntries);
 const balanceAt = prepared((db: TenantDb) =>
   db
     .select()
@@ -64,22 +65,21 @@ export function hasDebt(db: TenantDb, account: string): boolean {
 /** Writes a journal's entries. The caller writes the balance they fold to, once per commit. */
 export function appendEntries(db: TenantDb, journal: Journal, postings: readonly Posting[]): void {
   for (const [line, posting] of postings.entries()) {
-    db.insert(ledgerEntries)
-      .values({
-        journalId: journal.id,
-        line,
-        account: journal.account,
-        network: journal.network,
-        asset: journal.asset,
-        fromBucket: posting.from,
-        toBucket: posting.to,
-        amountUnits: posting.amountUnits.toString(),
-        causeType: journal.causeType,
-        causeId: journal.causeId,
-        eventId: journal.eventId,
-        createdAt: journal.at,
-      })
-      .run();
+    newEntry(db, {
+      seq: null,
+      journalId: journal.id,
+      line,
+      account: journal.account,
+      network: journal.network,
+      asset: journal.asset,
+      fromBucket: posting.from,
+      toBucket: posting.to,
+      amountUnits: posting.amountUnits.toString(),
+      causeType: journal.causeType,
+      causeId: journal.causeId,
+      eventId: journal.eventId,
+      createdAt: journal.at,
+    });
   }
 }
 

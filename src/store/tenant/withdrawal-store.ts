@@ -3,7 +3,7 @@
 import { and, asc, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { OPEN_STATES, type WithdrawalState } from "../../core/withdrawal.ts";
-import { prepared } from "../prepared.ts";
+import { insertionInto, prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { withdrawals, withdrawalTransitions } from "./schema.ts";
 
@@ -53,16 +53,22 @@ const steps = prepared((db: TenantDb) =>
     .prepare(),
 );
 
+const newWithdrawal = insertionInto(withdrawals);
+const newStep = insertionInto(withdrawalTransitions);
+
 export function insertWithdrawal(db: TenantDb, row: Omit<WithdrawalRow, "seq">): void {
-  db.insert(withdrawals).values(row).run();
+  newWithdrawal(db, { ...row, seq: null });
+}
+
+/** @param number the step's place in the record, from 1 */
+export function insertStep(db: TenantDb, withdrawalId: string, number: number, step: Step): void {
+  newStep(db, { withdrawalId, number, ...step });
 }
 
 /** Appends a step to the record. The caller has changed the state in the same commit. */
 export function appendStep(db: TenantDb, withdrawalId: string, step: Step): void {
   const last = lastStep(db).get({ withdrawalId });
-  db.insert(withdrawalTransitions)
-    .values({ withdrawalId, number: (last?.number ?? 0) + 1, ...step })
-    .run();
+  insertStep(db, withdrawalId, (last?.number ?? 0) + 1, step);
 }
 
 /** Changes the state only from the one it is believed to be in. @returns whether it was */
