@@ -23,7 +23,6 @@ import type { TenantContext } from "./context.ts";
 import { closeDeleted, tellTargets } from "./endpoints.ts";
 import { EventWaits } from "./event-waits.ts";
 import { handOff, hasToHandOff } from "./hand-off.ts";
-import { Rounds } from "./rounds.ts";
 import { Turns } from "./turns.ts";
 import { driveWithdrawals } from "./withdrawals/drive.ts";
 
@@ -41,6 +40,8 @@ export abstract class TenantBase extends DurableObject<Env> {
   #armedFor: number | null = null;
   #followUp: Promise<boolean> | null = null;
   #followAgain = false;
+  /** Written once and never changed. */
+  #tenantId: string | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -58,7 +59,6 @@ export abstract class TenantBase extends DurableObject<Env> {
       random,
       addressTurns: new Turns(),
       turns: new Turns(),
-      withdrawalRounds: new Rounds(),
       payers: {
         nodes: new Map(),
         derived: new Map(),
@@ -88,9 +88,9 @@ export abstract class TenantBase extends DurableObject<Env> {
   }
 
   protected tenantId(): string {
-    const row = tenantRow(this.c.db);
-    if (row === undefined) throw new Error("this tenant was never signed up");
-    return row.id;
+    this.#tenantId ??= tenantRow(this.c.db)?.id ?? null;
+    if (this.#tenantId === null) throw new Error("this tenant was never signed up");
+    return this.#tenantId;
   }
 
   // ---- what follows a commit ------------------------------------------------------------------------

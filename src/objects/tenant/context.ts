@@ -6,16 +6,13 @@ import type { ExpiringChain, ExpiringSigner } from "../../chains/expiring-payout
 import type { PayoutNode, Signer } from "../../chains/payout.ts";
 import { type NetworkSettings, slip44Of, tokenNamespaceOf } from "../../core/network.ts";
 import { NATIVE } from "../../core/transfer.ts";
-import type { AssetView, WithdrawalView } from "../../core/views.ts";
+import type { AssetView } from "../../core/views.ts";
 import type { Env, Settings } from "../../env.ts";
 import { assetByContract, assetsBySymbol, listOwnAssets } from "../../store/tenant/asset-store.ts";
 import type { TenantDb } from "../../store/tenant/database.ts";
 import type { SecretBox } from "../secret-box.ts";
 import type { SteppedStorage } from "../stepped-storage.ts";
-import type { Done } from "./authorize.ts";
-import type { Rounds } from "./rounds.ts";
 import type { Turns } from "./turns.ts";
-import type { WithdrawalRequest } from "./withdrawals/create.ts";
 
 export interface TenantContext {
   readonly storage: SteppedStorage;
@@ -29,8 +26,6 @@ export interface TenantContext {
   readonly addressTurns: Turns;
   /** Withdrawals with one key, and the wallet of one network: one piece of work after the other. */
   readonly turns: Turns;
-  /** Requests for withdrawals: those that come while others are at D1 go together. */
-  readonly withdrawalRounds: Rounds<WithdrawalRequest, Done<WithdrawalView>>;
   readonly payers: Payers;
   readonly secrets: SecretBox;
 }

@@ -28,8 +28,10 @@ export class EventAppender {
     this.#sequence = lastSequence(db);
   }
 
-  append(type: EventType, subject: string, data: object): EventView {
-    const subjectSequence = (this.#subjects.get(subject) ?? lastSubjectSequence(this.#db, subject)) + 1;
+  /** @param before how many events the subject has, where the caller knows; with another number nothing is appended */
+  append(type: EventType, subject: string, data: object, before?: number): EventView {
+    const last = before ?? this.#subjects.get(subject) ?? lastSubjectSequence(this.#db, subject);
+    const subjectSequence = last + 1;
     const event: EventView = {
       id: derivedId("evt", this.#tenantId, subject, subjectSequence),
       type,

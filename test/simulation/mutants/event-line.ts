@@ -10,14 +10,14 @@ export const eventLine: readonly Mutant[] = [
     name: "event-outside-the-commit",
     breaks: ["I13", "I2"],
     file: "src/store/tenant/event-store.ts",
-    find: "this.#db\n      .insert(events)",
-    replace: "const write = this.#db\n      .insert(events)",
+    find: "newEvent(this.#db, {",
+    replace: "const row = {",
     also: [
       {
         file: "src/store/tenant/event-store.ts",
-        find: "createdAt: this.#now,\n      })\n      .run();",
+        find: "createdAt: this.#now,\n    });",
         replace:
-          "createdAt: this.#now,\n      })\n      .onConflictDoNothing();\n    setTimeout(() => write.run(), 100);",
+          "createdAt: this.#now,\n    };\n    setTimeout(() => {\n      try {\n        newEvent(this.#db, row);\n      } catch {}\n    }, 100);",
       },
     ],
   },
@@ -25,8 +25,8 @@ export const eventLine: readonly Mutant[] = [
     name: "subject-sequence-not-counted",
     breaks: ["I2", "500", "rest"],
     file: "src/store/tenant/event-store.ts",
-    find: "lastSubjectSequence(this.#db, subject)) + 1;",
-    replace: "lastSubjectSequence(this.#db, `${subject}?`)) + 1;",
+    find: "lastSubjectSequence(this.#db, subject);",
+    replace: "lastSubjectSequence(this.#db, `${subject}?`);",
   },
   {
     name: "mark-before-the-hand-off",

@@ -16,24 +16,23 @@ import {
   type KeyClaim,
   releaseWithdrawalKeys,
 } from "../../../store/d1/withdrawals.ts";
-import { isRequestKey } from "../../../store/tenant/key-store.ts";
 import { count } from "../../../store/tenant/wallet-store.ts";
-import { type WithdrawalRow, withdrawalByKey } from "../../../store/tenant/withdrawal-store.ts";
+import { useOfWithdrawalKey, withdrawalByKey } from "../../../store/tenant/withdrawal-store.ts";
 import type { NewWithdrawal } from "../../api.ts";
 import { type Done, KEY_REUSED } from "../authorize.ts";
 import type { TenantContext } from "../context.ts";
-import type { Waiting } from "../rounds.ts";
+import type { Rounds, Waiting } from "../rounds.ts";
 import { badDestination, fingerprintOf, readIntent, type WithdrawalIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
 import { lineOf, refusedByLine, wakeWallet } from "./lines.ts";
-import { Reservations } from "./reservations.ts";
+import { type NewRow, Reservations } from "./reservations.ts";
 import { Standing } from "./standing.ts";
 import { toWithdrawalView } from "./view.ts";
 
 /** Cron looks after a tenant with withdrawals for the first time so long after the request. */
 const FIRST_PATROL_MS = 5 * 60_000;
 
-export interface WithdrawalRequest {
+interface Request {
   readonly intent: WithdrawalIntent;
   readonly input: NewWithdrawal;
   readonly key: string;
@@ -41,16 +40,22 @@ export interface WithdrawalRequest {
   readonly creatorKeyId: string;
 }
 
-type Asked = Waiting<WithdrawalRequest, Done<WithdrawalView>>;
+type Asked = Waiting<Request, Done<WithdrawalView>>;
 
-/** @param onReserved called in the turn of a commit that left a wallet something to do */
+/** Where a tenant's requests meet. */
+export interface Desk {
+  readonly rounds: Rounds<Request, Done<WithdrawalView>>;
+  /** Called in the turn of a commit that left something to be driven. */
+  readonly onReserved: () => void;
+}
+
 export async function createWithdrawal(
   c: TenantContext,
   tenantId: string,
   input: NewWithdrawal,
   key: string,
   creatorKeyId: string,
-  onReserved: () => void,
+  { rounds, onReserved }: Desk,
 ): Promise<Done<WithdrawalView>> {
   const read = readIntent(c, input);
   // A key that names a withdrawal names it whatever is sent with it now.
@@ -63,17 +68,23 @@ export async function createWithdrawal(
     if (known !== null) return known;
     const now = refusedByLine(c, tenantId, intent);
     if (!now.ok) return now;
-    const early = judgeIntent(intent, new Standing(c));
-    if (!early.ok) return early;
-    // Known too late otherwise: after the amount was reserved. Where nobody can tell now, that is when it is told.
-    const problem = await lineOf(c, intent.network).destinationProblem?.(c, tenantId, intent);
-    if (problem) return badDestination(problem);
-    return c.withdrawalRounds.take(request, (asked) => takeIn(c, tenantId, asked, onReserved));
+    const { destinationProblem } = lineOf(c, intent.network);
+    if (destinationProblem !== undefined) {
+      // No node is asked about what is refused anyway.
+      const early = judgeIntent(intent, new Standing(c));
+      if (!early.ok) return early;
+      // Known too late otherwise: after the amount was reserved. Where nobody can tell now, that is when it is told.
+      const problem = await destinationProblem(c, tenantId, intent);
+      if (problem) return badDestination(problem);
+    }
+    return rounds.take(request, (asked) => takeIn(c, tenantId, asked, onReserved));
   });
 }
 
 /** One round: its keys claimed in one call of D1, what may be reserved in one commit, the others' keys given back in one call. */
-async function takeIn(c: TenantContext, tenantId: string, asked: readonly Asked[], onReserved: () => void) {
+async function takeIn(c: TenantContext, tenantId: string, all: readonly Asked[], onReserved: () => void) {
+  const asked = withoutHopeless(c, all);
+  if (asked.length === 0) return;
   const now = c.now();
   const claims = asked.map(({ job }) => claimOf(tenantId, job));
   const claimed = await claimWithdrawalKeys(c.env.DB, tenantId, claims, { now, workDueAt: now + FIRST_PATROL_MS });
@@ -91,9 +102,23 @@ async function takeIn(c: TenantContext, tenantId: string, asked: readonly Asked[
   );
 }
 
-function claimOf(tenantId: string, { intent, key, fingerprint }: WithdrawalRequest): KeyClaim {
-  const { account } = intent;
-  return { account, key, fingerprint, withdrawalId: derivedId("wd", tenantId, account, key) };
+/** What would be refused now takes no key: it is refused at once, also while D1 is out of reach. */
+function withoutHopeless(c: TenantContext, all: readonly Asked[]): readonly Asked[] {
+  const standing = new Standing(c);
+  return all.filter(({ job, answer }) => {
+    const early = judgeIntent(job.intent, standing);
+    if (!early.ok) answer(early);
+    return early.ok;
+  });
+}
+
+function claimOf(tenantId: string, request: Request): KeyClaim {
+  const { intent, key, fingerprint } = request;
+  return { account: intent.account, key, fingerprint, withdrawalId: idOf(tenantId, request) };
+}
+
+function idOf(tenantId: string, { intent, key }: Request): string {
+  return derivedId("wd", tenantId, intent.account, key);
 }
 
 /**
@@ -154,13 +179,10 @@ function reserve(
   return refused;
 }
 
-function rowOf(
-  tenantId: string,
-  { intent, input, key, fingerprint, creatorKeyId }: WithdrawalRequest,
-  needsApproval: boolean,
-) {
+function rowOf(tenantId: string, request: Request, needsApproval: boolean): NewRow {
+  const { intent, input, key, fingerprint, creatorKeyId } = request;
   return {
-    id: derivedId("wd", tenantId, intent.account, key),
+    id: idOf(tenantId, request),
     account: intent.account,
     idempotencyKey: key,
     fingerprint,
@@ -180,13 +202,13 @@ function rowOf(
 }
 
 /** The withdrawal that the key names already, a refusal when it names another one, null when it names none. */
-function replayOf(c: TenantContext, { intent, key, fingerprint }: WithdrawalRequest): Done<WithdrawalView> | null {
-  const row: WithdrawalRow | undefined = withdrawalByKey(c.db, intent.account, key);
+function replayOf(c: TenantContext, { intent, key, fingerprint }: Request): Done<WithdrawalView> | null {
+  const use = useOfWithdrawalKey(c.db, intent.account, key);
+  if (use === null) return null;
   // A key that was used on another call means something else.
-  if (row === undefined) return isRequestKey(c.db, key) ? conflict(c) : null;
-  if (row.fingerprint !== fingerprint) return conflict(c);
+  if (use === "other_call" || use.fingerprint !== fingerprint) return conflict(c);
   count(c.db, "withdrawal_key_replays");
-  return { ok: true, value: toWithdrawalView(c, row), replayed: true };
+  return { ok: true, value: toWithdrawalView(c, use), replayed: true };
 }
 
 function conflict(c: TenantContext): Done<WithdrawalView> {

@@ -17,6 +17,9 @@ import { toWithdrawalView } from "./view.ts";
 
 export type NewRow = Omit<WithdrawalRow, "seq" | "state" | "createdAt" | "updatedAt" | "turnAt">;
 
+/** Of a record that is being written. */
+const NO_EVENTS = 0;
+
 /** One commit's worth. Drop it when the transaction ends. */
 export class Reservations {
   readonly #c: TenantContext;
@@ -65,7 +68,7 @@ export class Reservations {
 
     const view = toWithdrawalView(this.#c, whole, steps);
     // One event tells of it as it stands in the end.
-    const event = this.#events.append("withdrawal.updated", row.id, shortened(view));
+    const event = this.#events.append("withdrawal.updated", row.id, shortened(view), NO_EVENTS);
 
     const key = { account: row.account, network: row.network, asset: row.asset };
     const units = unitsFromText(row.amountUnits);
