@@ -17,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   "catch-up": () => import("./catch-up.ts"),
   live: () => import("./live.ts"),
   reorg: () => import("./reorg.ts"),
+  withdraw: () => import("./withdraw.ts"),
 };
 
 const { values, positionals } = parseArgs({

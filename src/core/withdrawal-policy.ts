@@ -93,6 +93,11 @@ export function judge(rules: WithdrawalRules, withdrawal: JudgedWithdrawal): Jud
   return { ok: true, needsApproval: aboveUnits !== null && amountUnits > aboveUnits };
 }
 
+/** Whether what was asked for in the last 24 hours counts for an asset. */
+export function hasDayLimit(rules: WithdrawalRules, asset: Asset): boolean {
+  return ceilingsOf(rules, asset).perDayUnits !== null;
+}
+
 /** For storage; amounts as decimal strings. */
 export function rulesToText(held: HeldRules): string {
   return JSON.stringify(held, (_key, value: unknown) => (typeof value === "bigint" ? value.toString() : value));

@@ -45,14 +45,19 @@ export function createApp(services: Services): App {
     c.set("services", services);
     // Always ours: an id from outside could be made to collide, or to carry text into the log.
     c.set("requestId", newId("req", services.random(16)));
+    const marks = { "X-Request-Id": c.get("requestId"), ...ON_EVERY_ANSWER };
+    // Before the answer is made: each header that is added to a finished one copies it.
+    for (const [name, value] of Object.entries(marks)) c.header(name, value);
     try {
       await next();
     } catch (thrown) {
       // Only what is not an Error gets here; hono brings the others to onError.
       c.res = faultProblem(c, thrown);
     }
-    c.header("X-Request-Id", c.get("requestId"));
-    for (const [name, value] of Object.entries(ON_EVERY_ANSWER)) c.header(name, value);
+    if (!c.res.headers.has("X-Request-Id")) {
+      // An answer that was made elsewhere has nothing of what was set before.
+      for (const [name, value] of Object.entries(marks)) c.header(name, value);
+    }
     logRequest(c, startedAt);
   });
 

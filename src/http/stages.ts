@@ -160,15 +160,21 @@ export const requireJson = jsonBody("required");
 export const allowJson = jsonBody("optional");
 
 /**
- * Puts the checked text in the place of the body, so that whatever reads it next reads what was checked.
+ * Puts the checked text in the place of the body, so that whatever reads it next reads what was checked, and nobody reads
+ * it a second time from the wire.
  */
 function jsonBody(body: "required" | "optional") {
   return createMiddleware<HttpEnv>(async (c, next) => {
     const read = await readStrictJson(c.req.raw, body);
     if (!read.ok) return problem(c, read.refusal, null);
-    const headers = new Headers(c.req.raw.headers);
-    headers.set("content-type", "application/json");
-    c.req.raw = new Request(c.req.raw, { body: read.text, headers });
+    if (c.req.raw.headers.has("content-type")) {
+      // Where hono keeps what it has read, each as a promise.
+      c.req.bodyCache = { text: Promise.resolve(read.text) as unknown as string };
+    } else {
+      const headers = new Headers(c.req.raw.headers);
+      headers.set("content-type", "application/json");
+      c.req.raw = new Request(c.req.raw, { body: read.text, headers });
+    }
     return next();
   });
 }

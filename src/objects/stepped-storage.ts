@@ -8,6 +8,8 @@ import { commitStep, step } from "../steps.ts";
 
 export interface SteppedStorage {
   transactionSync<T>(work: () => T): T;
+  /** A part of a commit that is undone by itself when it throws. Only inside `transactionSync`. */
+  savepoint<T>(work: () => T): T;
   getAlarm(): Promise<number | null>;
   /** Part of the turn it is called in, as a write is. @param at unix milliseconds */
   setAlarm(at: number): Promise<void>;
@@ -30,6 +32,7 @@ export function steppedStorage(
       committed();
       return result;
     },
+    savepoint: (work) => storage.transactionSync(work),
     getAlarm: () => storage.getAlarm(),
     setAlarm: (at) => step(`${kind} alarm`, () => storage.setAlarm(at)),
     clear: () =>

@@ -18,8 +18,10 @@ import { MONITOR_NAME, type MonitorApi } from "../../src/objects/monitor-api.ts"
 import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import { WithdrawalCommit } from "../../src/objects/tenant/withdrawals/commit.ts";
 import { signerOf } from "../../src/objects/tenant/withdrawals/nonces/signing.ts";
+import { Reservations } from "../../src/objects/tenant/withdrawals/reservations.ts";
+import { Standing } from "../../src/objects/tenant/withdrawals/standing.ts";
 import { patrol } from "../../src/patrol.ts";
-import { claimNonce, claimWithdrawalKey } from "../../src/store/d1/withdrawals.ts";
+import { claimNonce, claimWithdrawalKeys, type KeyClaim } from "../../src/store/d1/withdrawals.ts";
 import { insertDeposits } from "../../src/store/tenant/deposit-store.ts";
 import { appendEntries, movementsOf, readBalance, writeBalances } from "../../src/store/tenant/ledger-store.ts";
 import { insertReport, REPORTS_KEPT, storedReports } from "../../src/store/tenant/report-store.ts";
@@ -139,18 +141,25 @@ async function deposit(merchant: Merchant, units: bigint): Promise<void> {
   });
 }
 
+async function claimKey(tenantId: string, claim: KeyClaim): Promise<void> {
+  await claimWithdrawalKeys(DB, tenantId, [claim], { now: time.now, workDueAt: time.now });
+}
+
 async function withdraw(merchant: Merchant, key: string): Promise<string> {
   const id = derivedId("wd", merchant.id, "a", key);
   const fingerprint = `f-${key}`;
-  const claim = { tenantId: merchant.id, account: "a", key, fingerprint, withdrawalId: id, now: time.now };
-  await claimWithdrawalKey(DB, { ...claim, workDueAt: time.now });
+  await claimKey(merchant.id, { account: "a", key, fingerprint, withdrawalId: id });
   await merchant.inside((object) => {
     const c = contextOf(object);
     const paid = { network: "local", asset: "native", destination: PAYEE, amountUnits: String(10n * ETH + 1n) };
     const none = { sender: null, nonce: null, txId: null, feeUnits: null, waitingFor: null };
-    const by = { externalId: null, metadata: {}, creatorKeyId: "key_1", createdAt: time.now };
+    const by = { externalId: null, metadata: {}, creatorKeyId: "key_1" };
     const row = { id, account: "a", idempotencyKey: key, fingerprint, ...paid, ...none, ...by };
-    c.storage.transactionSync(() => new WithdrawalCommit(c, merchant.id).reserve(row, false));
+    c.storage.transactionSync(() => {
+      const reservations = new Reservations(c, merchant.id, new Standing(c));
+      reservations.add(row, false, { done: () => {}, begun: () => {} });
+      reservations.finish();
+    });
   });
   return id;
 }
@@ -416,14 +425,8 @@ describe("a report", () => {
   });
 
   it("a refused request that broke off leaves a key, which is counted and no difference", async () => {
-    const claim = {
-      tenantId: line.merchant.id,
-      account: "a",
-      key: "broken-off",
-      fingerprint: "f",
-      withdrawalId: "wd_none",
-    };
-    await claimWithdrawalKey(DB, { ...claim, now: time.now, workDueAt: time.now });
+    const claim = { account: "a", key: "broken-off", fingerprint: "f", withdrawalId: "wd_none" };
+    await claimKey(line.merchant.id, claim);
     expect(await report()).toMatchObject({ status: "matched", compared: { unused_keys: 1 } });
   });
 
@@ -645,8 +648,7 @@ describe("cron", () => {
     const { merchant } = line;
     const stub = {
       patrol: async () => {
-        const claim = { tenantId: merchant.id, account: "a", key: "late", fingerprint: "f", withdrawalId: "wd_late" };
-        await claimWithdrawalKey(DB, { ...claim, now: time.now, workDueAt: time.now });
+        await claimKey(merchant.id, { account: "a", key: "late", fingerprint: "f", withdrawalId: "wd_late" });
         return { isIdle: true, unresolved: 0, mismatches: 0 };
       },
     };

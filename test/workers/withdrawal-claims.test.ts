@@ -7,13 +7,14 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { StoreFault } from "../../src/store/d1/deadline.ts";
 import { clearTenantWork, overdueTenantWork, postponeTenantWork } from "../../src/store/d1/tenant-work.ts";
 import {
+  type ClaimedKey,
   type ClaimedNonce,
   claimNonce,
-  claimWithdrawalKey,
+  claimWithdrawalKeys,
   type KeyClaim,
   type NonceClaim,
   nextUnclaimedNonce,
-  releaseWithdrawalKey,
+  releaseWithdrawalKeys,
 } from "../../src/store/d1/withdrawals.ts";
 import { DB } from "./line.ts";
 
@@ -25,7 +26,12 @@ const AT_ONCE = 50;
 let made = 0;
 /** A tenant that no other test has. */
 const newTenant = () => `ten_${++made}`;
-const keyClaim = (tenantId: string, parts: Partial<KeyClaim> = {}): KeyClaim => ({
+interface OneClaim extends KeyClaim {
+  readonly tenantId: string;
+  readonly now: number;
+  readonly workDueAt: number;
+}
+const keyClaim = (tenantId: string, parts: Partial<OneClaim> = {}): OneClaim => ({
   tenantId,
   account: "a",
   key: "k",
@@ -44,6 +50,12 @@ const nonceClaim = (tenantId: string, parts: Partial<NonceClaim> = {}): NonceCla
   now: 1,
   ...parts,
 });
+const claimWithdrawalKey = async (db: D1Database, claim: OneClaim): Promise<ClaimedKey> => {
+  const [claimed] = await claimWithdrawalKeys(db, claim.tenantId, [claim], claim);
+  if (claimed === undefined) throw new Error("no answer for the one claim");
+  return claimed;
+};
+const releaseWithdrawalKey = (db: D1Database, claim: OneClaim) => releaseWithdrawalKeys(db, claim.tenantId, [claim]);
 const keysOf = async (tenantId: string) =>
   (
     await DB.prepare("SELECT account, idempotency_key AS key, fingerprint FROM withdrawal_keys WHERE tenant_id = ?1")

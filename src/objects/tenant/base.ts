@@ -51,6 +51,8 @@ export abstract class TenantBase extends DurableObject<Env> {
   #armedFor: number | null = null;
   #followUp: Promise<boolean> | null = null;
   #followAgain = false;
+  /** Written once and never changed. */
+  #tenantId: string | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -148,9 +150,9 @@ export abstract class TenantBase extends DurableObject<Env> {
   }
 
   protected tenantId(): string {
-    const row = tenantRow(this.c.db);
-    if (row === undefined) throw new Error("this tenant was never signed up");
-    return row.id;
+    this.#tenantId ??= tenantRow(this.c.db)?.id ?? null;
+    if (this.#tenantId === null) throw new Error("this tenant was never signed up");
+    return this.#tenantId;
   }
 
   // ---- what follows a commit ------------------------------------------------------------------------

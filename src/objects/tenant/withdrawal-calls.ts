@@ -13,8 +13,9 @@ import type {
   WithdrawalFilter,
 } from "../api.ts";
 import { TenantBase } from "./base.ts";
+import { Rounds } from "./rounds.ts";
 import * as byHand from "./withdrawals/by-hand.ts";
-import { createWithdrawal } from "./withdrawals/create.ts";
+import { createWithdrawal, type Desk } from "./withdrawals/create.ts";
 import { estimateWithdrawal } from "./withdrawals/estimate.ts";
 import { oneWithdrawal, pageOfWithdrawals } from "./withdrawals/lists.ts";
 import { latestReport, patrolWithdrawals, reconcileOnRequest } from "./withdrawals/reconcile.ts";
@@ -22,9 +23,11 @@ import { putWithdrawalRules, withdrawalPolicies } from "./withdrawals/rules.ts";
 import { chooseSigner, listWallets, resumeWallet } from "./withdrawals/wallets.ts";
 
 export abstract class TenantWithdrawals extends TenantBase {
+  readonly #desk: Desk = { rounds: new Rounds(), onReserved: () => this.followUpSoon() };
+
   async createWithdrawal(caller: Caller, input: NewWithdrawal, key: string) {
     return this.#write(caller, "withdrawals:write", ["createWithdrawal", null], (by, audit) =>
-      createWithdrawal(this.c, caller.tenantId, input, key, by.id, audit),
+      createWithdrawal(this.c, caller.tenantId, input, key, by.id, audit, this.#desk),
     );
   }
 

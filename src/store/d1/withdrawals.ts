@@ -5,32 +5,41 @@
 
 import { StoreFault, withDeadline } from "./deadline.ts";
 
+/** One key of one tenant, for one request. */
 export interface KeyClaim {
-  readonly tenantId: string;
   readonly account: string;
   readonly key: string;
   readonly fingerprint: string;
   readonly withdrawalId: string;
-  readonly now: number;
-  /** When cron shall look after the tenant, unless it is listed already. */
-  readonly workDueAt: number;
 }
 
 export type ClaimedKey =
   /** `had`: a nonce, a pinned output, or a transaction was claimed for this withdrawal before, so bytes of it may exist. */
   { readonly kind: "own"; readonly had: string | null } | { readonly kind: "other_request" };
 
-/** Claims a key for one request, and lists the tenant for cron. @throws StoreFault */
-export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promise<ClaimedKey> {
-  const { tenantId, account, key, fingerprint, withdrawalId, now, workDueAt } = claim;
+/**
+ * Claims keys, each for one request, and lists the tenant for cron: all of it or nothing.
+ * @param claims none of whose keys is another's
+ * @param times `workDueAt`: when cron shall look after the tenant, unless it is listed already
+ * @returns what became of each, in their order
+ * @throws StoreFault
+ */
+export async function claimWithdrawalKeys(
+  db: D1Database,
+  tenantId: string,
+  claims: readonly KeyClaim[],
+  { now, workDueAt }: { readonly now: number; readonly workDueAt: number },
+): Promise<ClaimedKey[]> {
+  const list = JSON.stringify(claims.map((claim) => [claim.account, claim.key, claim.fingerprint, claim.withdrawalId]));
   const [, , held] = await withDeadline("claim withdrawal key", () =>
-    db.batch<Had & { readonly fingerprint: string }>([
+    db.batch<Had & { readonly place: number; readonly is_own: number }>([
       db
         .prepare(
           `INSERT INTO withdrawal_keys (tenant_id, account, idempotency_key, fingerprint, withdrawal_id, created_at)
-           VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`,
+           SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, ?3 FROM json_each(?2)
+           WHERE true ON CONFLICT DO NOTHING`,
         )
-        .bind(tenantId, account, key, fingerprint, withdrawalId, now),
+        .bind(tenantId, list, now),
       db
         .prepare(
           // Touched, so that cron's removal of a row it saw before this request misses it.
@@ -40,18 +49,23 @@ export async function claimWithdrawalKey(db: D1Database, claim: KeyClaim): Promi
         .bind(tenantId, workDueAt),
       db
         .prepare(
-          `SELECT fingerprint, (SELECT max(nonce) FROM wallet_nonces WHERE subject = k.withdrawal_id) AS nonce,
+          `SELECT asked.key AS place, k.fingerprint = asked.value ->> 2 AS is_own,
+             (SELECT max(nonce) FROM wallet_nonces WHERE subject = k.withdrawal_id) AS nonce,
              (SELECT pin FROM spend_members AS m WHERE m.withdrawal_id = k.withdrawal_id) AS pin,
              (SELECT coalesce(tx_id, '') FROM live_attempts AS a WHERE a.withdrawal_id = k.withdrawal_id
               ORDER BY number DESC LIMIT 1) AS attempt
-           FROM withdrawal_keys AS k WHERE tenant_id = ?1 AND account = ?2 AND idempotency_key = ?3`,
+           FROM json_each(?2) AS asked CROSS JOIN withdrawal_keys AS k
+             ON k.tenant_id = ?1 AND k.account = asked.value ->> 0 AND k.idempotency_key = asked.value ->> 1`,
         )
-        .bind(tenantId, account, key),
+        .bind(tenantId, list),
     ]),
   );
-  const row = held?.results[0];
-  if (row === undefined) throw new StoreFault("claim withdrawal key: the claim was given back while it was read");
-  return row.fingerprint === fingerprint ? { kind: "own", had: hadBy(row) } : { kind: "other_request" };
+  const found = new Map(held?.results.map((row) => [row.place, row]));
+  return claims.map((_, place): ClaimedKey => {
+    const row = found.get(place);
+    if (row === undefined) throw new StoreFault("claim withdrawal key: the claim was given back while it was read");
+    return row.is_own === 1 ? { kind: "own", had: hadBy(row) } : { kind: "other_request" };
+  });
 }
 
 interface Had extends Record<string, unknown> {
@@ -68,21 +82,24 @@ function hadBy({ nonce, pin, attempt }: Had): string | null {
   return attempt === "" ? "up" : `transaction ${attempt}`;
 }
 
-/** Gives a key back whose request was refused before anything was reserved. @throws StoreFault */
-export async function releaseWithdrawalKey(
+/** Gives keys back whose requests were refused before anything was reserved. @throws StoreFault */
+export async function releaseWithdrawalKeys(
   db: D1Database,
-  claim: Pick<KeyClaim, "tenantId" | "account" | "key" | "fingerprint">,
+  tenantId: string,
+  claims: readonly Pick<KeyClaim, "account" | "key" | "fingerprint">[],
 ): Promise<void> {
+  const list = JSON.stringify(claims.map(({ account, key, fingerprint }) => [account, key, fingerprint]));
   await withDeadline("release withdrawal key", () =>
     db
       .prepare(
         `DELETE FROM withdrawal_keys
-         WHERE tenant_id = ?1 AND account = ?2 AND idempotency_key = ?3 AND fingerprint = ?4
+         WHERE tenant_id = ?1 AND (account, idempotency_key, fingerprint) IN
+             (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?2))
            AND NOT EXISTS (SELECT 1 FROM wallet_nonces WHERE subject = withdrawal_keys.withdrawal_id)
            AND NOT EXISTS (SELECT 1 FROM spend_members AS m WHERE m.withdrawal_id = withdrawal_keys.withdrawal_id)
            AND NOT EXISTS (SELECT 1 FROM live_attempts AS a WHERE a.withdrawal_id = withdrawal_keys.withdrawal_id)`,
       )
-      .bind(claim.tenantId, claim.account, claim.key, claim.fingerprint)
+      .bind(tenantId, list)
       .run(),
   );
 }

@@ -8,7 +8,7 @@ import { API_VERSION } from "../../core/api-version.ts";
 import { derivedId } from "../../core/ids.ts";
 import type { EventType, EventView } from "../../core/views.ts";
 import { insertAll } from "../insert-all.ts";
-import { prepared } from "../prepared.ts";
+import { insertionInto, prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { events } from "./schema.ts";
 
@@ -26,7 +26,7 @@ export class EventAppender {
   readonly #now: number;
   #sequence: number;
   readonly #subjects = new Map<string, number>();
-  #added: (typeof events.$inferInsert)[] = [];
+  #added: EventRow[] = [];
 
   constructor(db: TenantDb, tenantId: string, now: number) {
     this.#db = db;
@@ -35,9 +35,10 @@ export class EventAppender {
     this.#sequence = lastSequence(db);
   }
 
-  append(type: EventType, subject: string, data: object): EventView {
-    const event = this.add(type, subject, data);
-    this.write();
+  /** @param before how many events the subject has, where the caller knows; with another number nothing is appended */
+  append(type: EventType, subject: string, data: object, before?: number): EventView {
+    const { event, row } = this.#next(type, subject, data, before);
+    newEvent(this.#db, row);
     return event;
   }
 
@@ -48,7 +49,19 @@ export class EventAppender {
   }
 
   add(type: EventType, subject: string, data: object): EventView {
-    const subjectSequence = (this.#subjects.get(subject) ?? lastSubjectSequence(this.#db, subject)) + 1;
+    const { event, row } = this.#next(type, subject, data);
+    this.#added.push(row);
+    return event;
+  }
+
+  write(): void {
+    insertAll(this.#db, events, this.#added);
+    this.#added = [];
+  }
+
+  #next(type: EventType, subject: string, data: object, before?: number): { event: EventView; row: EventRow } {
+    const last = before ?? this.#subjects.get(subject) ?? lastSubjectSequence(this.#db, subject);
+    const subjectSequence = last + 1;
     const event: EventView = {
       id: derivedId("evt", this.#tenantId, subject, subjectSequence),
       type,
@@ -59,7 +72,7 @@ export class EventAppender {
       created_at: new Date(this.#now).toISOString(),
       data,
     };
-    this.#added.push({
+    const row = {
       sequence: event.sequence,
       id: event.id,
       type,
@@ -67,18 +80,14 @@ export class EventAppender {
       subjectSequence,
       body: JSON.stringify(event),
       createdAt: this.#now,
-    });
+    };
     this.#sequence = event.sequence;
     this.#subjects.set(subject, subjectSequence);
-    return event;
-  }
-
-  write(): void {
-    insertAll(this.#db, events, this.#added);
-    this.#added = [];
+    return { event, row };
   }
 }
 
+const newEvent = insertionInto(events);
 const highest = prepared((db: TenantDb) =>
   db.select({ value: sql<number>`coalesce(max(sequence), 0)` }).from(events).prepare(),
 );

@@ -99,11 +99,6 @@ export function useOfKey(db: TenantDb, use: { key: string; fingerprint: string }
   return row.fingerprint === use.fingerprint ? { kind: "replay", objectId: row.objectId } : { kind: "other_request" };
 }
 
-/** Whether a key stands for a request other than a withdrawal. */
-export function isRequestKey(db: TenantDb, key: string): boolean {
-  return requestByKey(db).get({ key }) !== undefined;
-}
-
 /** Lets go of a key whose request was refused after all. */
 export function unbindKey(db: TenantDb, use: { key: string } | null, objectId: string): void {
   if (use === null) return;

@@ -7,7 +7,7 @@ import { and, eq, lt, ne, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { type Balance, EMPTY_BALANCE, type Posting } from "../../core/ledger.ts";
 import { insertAll } from "../insert-all.ts";
-import { prepared } from "../prepared.ts";
+import { insertionInto, prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
 import { balances, ledgerEntries } from "./schema.ts";
 
@@ -15,6 +15,7 @@ export type BalanceRow = typeof balances.$inferSelect;
 export type EntryRow = typeof ledgerEntries.$inferSelect;
 
 const KEYS_PER_STATEMENT = 2_000;
+const FEW_ROWS = 4;
 
 export interface BalanceKey {
   readonly account: string;
@@ -31,6 +32,7 @@ export interface Journal extends BalanceKey {
   readonly at: number;
 }
 
+const newEntry = insertionInto(ledgerEntries);
 const balanceAt = prepared((db: TenantDb) =>
   db
     .select()
@@ -115,7 +117,9 @@ export function appendEntries(
       createdAt: journal.at,
     })),
   );
-  insertAll(db, ledgerEntries, rows);
+  // Building a statement costs more than running it: one row at a time has its own, built once.
+  if (rows.length <= FEW_ROWS) for (const row of rows) newEntry(db, { seq: null, ...row });
+  else insertAll(db, ledgerEntries, rows);
 }
 
 export function writeBalances(

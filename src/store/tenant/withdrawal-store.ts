@@ -3,9 +3,9 @@
 import { and, asc, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { OPEN_STATES, type WithdrawalState } from "../../core/withdrawal.ts";
-import { prepared } from "../prepared.ts";
+import { insertionInto, prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
-import { withdrawals, withdrawalTransitions } from "./schema.ts";
+import { idempotency, withdrawals, withdrawalTransitions } from "./schema.ts";
 
 export type WithdrawalRow = typeof withdrawals.$inferSelect;
 export type TransitionRow = typeof withdrawalTransitions.$inferSelect;
@@ -37,6 +37,13 @@ const byKey = prepared((db: TenantDb) =>
     )
     .prepare(),
 );
+const useOfKey = prepared((db: TenantDb) => {
+  const own = sql<string | null>`(SELECT ${withdrawals.id} FROM ${withdrawals}
+    WHERE ${withdrawals.idempotencyKey} = ${sql.placeholder("key")} AND ${withdrawals.account} = ${sql.placeholder("account")})`;
+  const other = sql<string | null>`(SELECT ${idempotency.key} FROM ${idempotency}
+    WHERE ${idempotency.key} = ${sql.placeholder("key")})`;
+  return db.select({ id: own, other }).from(sql`(SELECT 1)`).prepare();
+});
 const lastStep = prepared((db: TenantDb) =>
   db
     .select({ number: sql<number>`coalesce(max(number), 0)` })
@@ -53,16 +60,22 @@ const steps = prepared((db: TenantDb) =>
     .prepare(),
 );
 
+const newWithdrawal = insertionInto(withdrawals);
+const newStep = insertionInto(withdrawalTransitions);
+
 export function insertWithdrawal(db: TenantDb, row: Omit<WithdrawalRow, "seq">): void {
-  db.insert(withdrawals).values(row).run();
+  newWithdrawal(db, { ...row, seq: null });
+}
+
+/** @param number the step's place in the record, from 1 */
+export function insertStep(db: TenantDb, withdrawalId: string, number: number, step: Step): void {
+  newStep(db, { withdrawalId, number, ...step });
 }
 
 /** Appends a step to the record. The caller has changed the state in the same commit. */
 export function appendStep(db: TenantDb, withdrawalId: string, step: Step): void {
   const last = lastStep(db).get({ withdrawalId });
-  db.insert(withdrawalTransitions)
-    .values({ withdrawalId, number: (last?.number ?? 0) + 1, ...step })
-    .run();
+  insertStep(db, withdrawalId, (last?.number ?? 0) + 1, step);
 }
 
 /** Changes the state only from the one it is believed to be in. @returns whether it was */
@@ -92,6 +105,13 @@ export function withdrawalById(db: TenantDb, id: string): WithdrawalRow | undefi
 
 export function withdrawalByKey(db: TenantDb, account: string, key: string): WithdrawalRow | undefined {
   return byKey(db).get({ key, account });
+}
+
+/** What a key that is sent with a withdrawal names already, in one look: its withdrawal, another call, or nothing. */
+export function useOfWithdrawalKey(db: TenantDb, account: string, key: string): WithdrawalRow | "other_call" | null {
+  const { id, other } = useOfKey(db).get({ key, account }) ?? { id: null, other: null };
+  if (id !== null) return withdrawalById(db, id) ?? null;
+  return other === null ? null : "other_call";
 }
 
 /** Whether any account used this key for a withdrawal. */

@@ -18,8 +18,8 @@ export const eventLine: readonly Mutant[] = [
     name: "subject-sequence-not-counted",
     breaks: ["I2", "500", "rest"],
     file: "src/store/tenant/event-store.ts",
-    find: "lastSubjectSequence(this.#db, subject)) + 1;",
-    replace: "lastSubjectSequence(this.#db, `${subject}?`)) + 1;",
+    find: "lastSubjectSequence(this.#db, subject);",
+    replace: "lastSubjectSequence(this.#db, `${subject}?`);",
     also: [
       {
         file: "src/store/tenant/event-store.ts",

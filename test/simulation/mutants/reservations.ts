@@ -5,6 +5,7 @@ import type { Mutant } from "./mutant.ts";
 
 const FOLLOW = "src/objects/tenant/withdrawals/nonces/follow.ts";
 const CREATE = "src/objects/tenant/withdrawals/create.ts";
+const RESERVATIONS = "src/objects/tenant/withdrawals/reservations.ts";
 const COMMIT = "src/objects/tenant/withdrawals/commit.ts";
 const BY_HAND = "src/objects/tenant/withdrawals/by-hand.ts";
 
@@ -35,8 +36,8 @@ export const reservations: readonly Mutant[] = [
     name: "frozen-account-pays",
     breaks: ["I4"],
     file: "src/objects/tenant/withdrawals/judge.ts",
-    find: "if (hasDebt(c.db, account)) {",
-    replace: 'if (hasDebt(c.db, account) && account === "") {',
+    find: "if (standing.hasDebt(account)) {",
+    replace: 'if (standing.hasDebt(account) && account === "") {',
   },
   {
     name: "fee-booked-at-confirmation-and-at-finality",
@@ -56,53 +57,53 @@ export const reservations: readonly Mutant[] = [
   {
     name: "reserved-later",
     breaks: ["I11"],
-    file: COMMIT,
-    find: 'this.#post(whole, "reserved", () => withdrawalReserved(unitsFromText(row.amountUnits)), eventId);',
-    replace:
-      'setTimeout(() => this.#post(whole, "reserved", () => withdrawalReserved(unitsFromText(row.amountUnits)), eventId), 200);',
+    file: RESERVATIONS,
+    find: "this.#standing.write();",
+    replace: "setTimeout(() => this.#standing.write(), 200);",
   },
   {
     name: "judged-before-the-claim-alone",
     breaks: ["I4", "500"],
     file: CREATE,
-    find: "const verdict = judgeIntent(c, intent);",
-    replace: "const verdict = early;",
+    find: "const verdict = judgeIntent(one.job.intent, standing);",
+    replace: "const verdict = { ok: true, needsApproval: false };",
   },
   {
     name: "fingerprint-ignored",
     breaks: ["I10"],
     file: CREATE,
-    find: "if (row.fingerprint !== fingerprint) return conflict(c);",
-    replace: 'if (row.fingerprint === "") return conflict(c);',
+    find: 'if (use === "other_call" || use.fingerprint !== fingerprint) return conflict(c);',
+    replace: 'if (use === "other_call" || use.fingerprint === "") return conflict(c);',
   },
   {
     name: "fingerprint-in-d1-ignored",
     breaks: ["I10"],
     file: "src/store/d1/withdrawals.ts",
-    find: "return row.fingerprint === fingerprint ?",
-    replace: "return row.fingerprint !== fingerprint.slice(1) ?",
+    find: "return row.is_own === 1 ?",
+    replace: "return row.is_own !== 2 ?",
   },
   {
     name: "key-not-claimed-when-d1-is-down",
     breaks: ["I10"],
     file: CREATE,
-    find: "const claimed = await claimWithdrawalKey(c.env.DB, claim);",
+    find: "const claimed = await claimWithdrawalKeys(c.env.DB, tenantId, claims, { now, workDueAt: now + FIRST_PATROL_MS });",
     replace:
-      'const claimed = await claimWithdrawalKey(c.env.DB, claim).catch(() => ({ kind: "own", had: null }) as const);',
+      'const claimed = await claimWithdrawalKeys(c.env.DB, tenantId, claims, { now, workDueAt: now + FIRST_PATROL_MS }).catch(() => claims.map(() => ({ kind: "own", had: null })));',
   },
   {
     name: "key-released-after-use",
     breaks: ["I10"],
     file: CREATE,
-    find: "const made = withdrawalById(c.db, id);",
-    replace: "await releaseWithdrawalKey(c.env.DB, claim).catch(() => {});\n  const made = withdrawalById(c.db, id);",
+    find: "if (refused.length === 0) return;",
+    replace:
+      "await releaseWithdrawalKeys(c.env.DB, tenantId, claims).catch(() => {});\n  if (refused.length === 0) return;",
   },
   {
     name: "id-of-the-clock",
     breaks: ["I10"],
     file: CREATE,
-    find: 'const id = derivedId("wd", tenantId, account, key);',
-    replace: 'const id = derivedId("wd", tenantId, account, key, c.now());',
+    find: 'return derivedId("wd", tenantId, intent.account, key);',
+    replace: 'return derivedId("wd", tenantId, intent.account, key, Date.now());',
   },
   {
     name: "cancel-after-nonce",

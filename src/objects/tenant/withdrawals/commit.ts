@@ -1,5 +1,5 @@
 /**
- * Moves withdrawals from state to state: the conditional update, the row of the step, the ledger's posting and
+ * Moves withdrawals from state to state, once they are recorded: the conditional update, the row of the step, the ledger's posting and
  * the event, all in the synchronous transaction that the caller has opened. A step that the table of states
  * does not have is a bug, and a row that is no longer where it was believed to be undoes the whole commit.
  */
@@ -15,9 +15,9 @@ import {
   withdrawalConfirmed,
   withdrawalReleased,
   withdrawalReopened,
-  withdrawalReserved,
 } from "../../../core/ledger.ts";
 import { NATIVE } from "../../../core/transfer.ts";
+import type { WithdrawalView } from "../../../core/views.ts";
 import { isOpen, mayBecome, type WithdrawalState } from "../../../core/withdrawal.ts";
 import { EventAppender } from "../../../store/tenant/event-store.ts";
 import { appendEntries, type BalanceKey, readBalance, writeBalances } from "../../../store/tenant/ledger-store.ts";
@@ -26,7 +26,6 @@ import {
   appendStep,
   type Changes,
   changeState,
-  insertWithdrawal,
   stepsOf,
   type WithdrawalRow,
 } from "../../../store/tenant/withdrawal-store.ts";
@@ -72,28 +71,6 @@ export class WithdrawalCommit {
     return this.#written;
   }
 
-  /** A new record, its funds reserved. One event tells of it as it stands in the end. */
-  reserve(row: Omit<WithdrawalRow, "seq" | "state" | "updatedAt" | "turnAt">, needsApproval: boolean): void {
-    const { db } = this.#c;
-    const at = this.#now;
-    const state = needsApproval ? "pending_approval" : "funds_reserved";
-    const whole = { ...row, state, updatedAt: at, turnAt: null } as const;
-    insertWithdrawal(db, whole);
-    appendStep(db, row.id, { from: null, to: "request_received", reason: "requested", evidence: null, at });
-    appendStep(db, row.id, { from: "request_received", to: "funds_reserved", reason: "reserved", evidence: null, at });
-    if (needsApproval) {
-      appendStep(db, row.id, {
-        from: "funds_reserved",
-        to: "pending_approval",
-        reason: "above_approval_limit",
-        evidence: null,
-        at,
-      });
-    }
-    const eventId = this.#tell(whole);
-    this.#post(whole, "reserved", () => withdrawalReserved(unitsFromText(row.amountUnits)), eventId);
-  }
-
   /** @returns the row as it stands after the step */
   move(row: WithdrawalRow, { to, reason, evidence = null, changes = {} }: Move): WithdrawalRow {
     const from = row.state;
@@ -122,11 +99,7 @@ export class WithdrawalCommit {
 
   #tell(row: Omit<WithdrawalRow, "seq">): string {
     this.#written++;
-    const view = toWithdrawalView(this.#c, row);
-    // A chain that keeps changing its mind, and people who explain at length: the latest steps tell the state, and the
-    // latest of what was signed may still be carried out.
-    while (view.transitions.length > 2 && bytesOf(view) > MAX_VIEW_BYTES) view.transitions.shift();
-    while (view.attempts.length > 2 && bytesOf(view) > MAX_VIEW_BYTES) view.attempts.shift();
+    const view = shortened(toWithdrawalView(this.#c, row));
     return this.#events.append("withdrawal.updated", row.id, view).id;
   }
 
@@ -143,7 +116,7 @@ export class WithdrawalCommit {
 
   #post(
     row: Omit<WithdrawalRow, "seq">,
-    what: "reserved" | "confirmed" | "reopened" | "released",
+    what: "confirmed" | "reopened" | "released",
     postings: (balance: Balance) => readonly Posting[],
     eventId: string,
   ): void {
@@ -170,6 +143,18 @@ export class WithdrawalCommit {
       this.#written++;
     }
   }
+}
+
+/**
+ * As it is told in an event. A chain that keeps changing its mind, and people who explain at length: the latest steps tell
+ * the state, and the latest of what was signed may still be carried out.
+ */
+export function shortened(view: WithdrawalView): WithdrawalView {
+  let { transitions, attempts } = view;
+  const isTooLong = () => bytesOf({ ...view, transitions, attempts }) > MAX_VIEW_BYTES;
+  while (transitions.length > 2 && isTooLong()) transitions = transitions.slice(1);
+  while (attempts.length > 2 && isTooLong()) attempts = attempts.slice(1);
+  return { ...view, transitions, attempts };
 }
 
 function bytesOf(view: object): number {

@@ -9,6 +9,7 @@ import { mustFindAsset, type TenantContext } from "../context.ts";
 import { readIntent } from "./intent.ts";
 import { judgeIntent } from "./judge.ts";
 import { lineOf, refusedByLine } from "./lines.ts";
+import { Standing } from "./standing.ts";
 
 export async function estimateWithdrawal(
   c: TenantContext,
@@ -22,7 +23,7 @@ export async function estimateWithdrawal(
   if (!now.ok) return now;
   const cost = await lineOf(c, intent.network).costOf(c, tenantId, intent);
   const coin = mustFindAsset(c, intent.network, NATIVE);
-  const verdict = judgeIntent(c, intent);
+  const verdict = judgeIntent(intent, new Standing(c));
   const shown = (units: bigint | undefined) => (units === undefined ? null : formatAmount(units, coin.decimals));
   return {
     ok: true,

@@ -2,29 +2,28 @@
 
 import { formatAmount, unitsFromText } from "../../../core/amount.ts";
 import { type Refusal, refuse } from "../../../core/refusal.ts";
-import { judge, rulesAt } from "../../../core/withdrawal-policy.ts";
-import { hasDebt, readBalance } from "../../../store/tenant/ledger-store.ts";
+import { hasDayLimit, judge, rulesAt } from "../../../core/withdrawal-policy.ts";
+import { hasDebt } from "../../../store/tenant/ledger-store.ts";
 import { heldWithdrawalRules } from "../../../store/tenant/policy-store.ts";
-import { askedSince, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
+import type { WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
 import type { TenantContext } from "../context.ts";
 import type { WithdrawalIntent } from "./intent.ts";
-
-const DAY_MS = 86_400_000;
+import type { Standing } from "./standing.ts";
 
 export type Verdict =
   | { readonly ok: true; readonly needsApproval: boolean }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Reads only, and never waits: the answer holds for the turn it is given in. */
-export function judgeIntent(c: TenantContext, intent: WithdrawalIntent): Verdict {
+export function judgeIntent(intent: WithdrawalIntent, standing: Standing): Verdict {
   const { network, asset, destination, amountUnits, account } = intent;
-  const now = c.now();
-  if (hasDebt(c.db, account)) {
+  if (standing.hasDebt(account)) {
     const detail = `The account ${JSON.stringify(account)} owes for a deposit that was taken back. It pays nothing out until that is settled.`;
     return refuse("account_frozen", detail);
   }
-  const lastDayUnits = askedSince(c.db, network, asset.asset, now - DAY_MS);
-  const rules = rulesAt(heldWithdrawalRules(c.db), now);
+  const rules = standing.rules();
+  // Without such a limit nothing depends on what was asked for before.
+  const lastDayUnits = hasDayLimit(rules, { network, asset: asset.asset }) ? standing.asked(network, asset.asset) : 0n;
   const verdict = judge(rules, { network, asset: asset.asset, destination, amountUnits, lastDayUnits });
   if (!verdict.ok) {
     if (verdict.reason === "destination_not_allowed") {
@@ -40,7 +39,7 @@ export function judgeIntent(c: TenantContext, intent: WithdrawalIntent): Verdict
       `The limit of ${limit} in 24 hours would be exceeded: ${inUnits(left)} of it is left.`,
     );
   }
-  const { available } = readBalance(c.db, { account, network, asset: asset.asset });
+  const { available } = standing.balance({ account, network, asset: asset.asset });
   if (available < amountUnits) {
     const has = formatAmount(available, asset.decimals);
     const wants = formatAmount(amountUnits, asset.decimals);

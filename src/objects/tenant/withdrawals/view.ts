@@ -3,12 +3,17 @@
 import { formatAmount, unitsFromText } from "../../../core/amount.ts";
 import { NATIVE } from "../../../core/transfer.ts";
 import type { WithdrawalView } from "../../../core/views.ts";
-import { stepsOf, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
+import { type Step, stepsOf, type WithdrawalRow } from "../../../store/tenant/withdrawal-store.ts";
 import { mustFindAsset, type TenantContext } from "../context.ts";
 import { iso } from "../deposit-view.ts";
 import { recordsOf } from "./records.ts";
 
-export function toWithdrawalView(c: TenantContext, row: Omit<WithdrawalRow, "seq">): WithdrawalView {
+/** @param steps those it took, oldest first */
+export function toWithdrawalView(
+  c: TenantContext,
+  row: Omit<WithdrawalRow, "seq">,
+  steps: readonly Step[] = stepsOf(c.db, row.id),
+): WithdrawalView {
   const asset = mustFindAsset(c, row.network, row.asset);
   const coin = mustFindAsset(c, row.network, NATIVE);
   return {
@@ -29,7 +34,7 @@ export function toWithdrawalView(c: TenantContext, row: Omit<WithdrawalRow, "seq
     waiting_for: row.waitingFor,
     created_at: iso(row.createdAt),
     updated_at: iso(row.updatedAt),
-    transitions: stepsOf(c.db, row.id).map(({ from, to, reason, evidence, at }) => ({
+    transitions: steps.map(({ from, to, reason, evidence, at }) => ({
       from,
       to,
       reason,
