@@ -13,7 +13,9 @@ import { PROJECT } from "../install.mjs";
 import { tryLock } from "../lock.mjs";
 import { type Bench, isMet, tableOf } from "./result.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {};
+const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
+  webhooks: () => import("./webhooks.ts"),
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
