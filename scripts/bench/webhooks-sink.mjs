@@ -28,7 +28,8 @@ function take(path, head, body) {
   const before = run.last.get(key) ?? 0;
   if (sequence === before) run.again++;
   else if (sequence !== before + 1) run.disorder++;
-  if (sequence > before) run.last.set(key, sequence);
+  if (sequence <= before) return;
+  run.last.set(key, sequence);
   if (++run.got % CHECK_EVERY === 0) check(path, head, body);
   if (run.got < run.expected) return;
   const { firstAt, releasedAt, disorder, again, checked, forged } = run;
