@@ -18,6 +18,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   live: () => import("./live.ts"),
   reorg: () => import("./reorg.ts"),
   withdraw: () => import("./withdraw.ts"),
+  webhooks: () => import("./webhooks.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -1,87 +1,91 @@
 /**
- * A PostgreSQL server as it comes: durable (`fsync` and `synchronous_commit` are on), on a Unix socket in a folder of its own.
- * Nothing is left when it ends.
+ * A PostgreSQL of the benchmarks' own: Debian's, as it is installed, with a cluster in a folder of its own, on a free port, and with
+ * its default settings: every commit is durable.
  */
 
 import { execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atExit } from "../../test/support/at-exit.ts";
+import { freePort } from "../../test/support/ports.ts";
 
-/** Where Debian puts its versions. */
 const INSTALLED = "/usr/lib/postgresql";
-const READY_WITHIN_MS = 15_000;
+const START_WITHIN_MS = 15_000;
+/** It refuses to run as root; the user `nobody` of Debian. */
+const NOBODY = { uid: 65534, gid: 65534 };
 
 export interface Postgres {
-  /** The folder with the socket. */
+  /** Connection string of its superuser to the database `postgres`. */
+  readonly url: string;
+  /** The folder of its Unix socket, and the user to be there. */
   readonly socket: string;
   readonly user: string;
+  /** As it names itself. */
   readonly version: string;
-  stop(): Promise<void>;
+  stop(): void;
 }
 
-/** Null where the machine has none. @throws Error when it does not start */
-export async function startPostgres(): Promise<Postgres | null> {
-  const programs = installedPrograms();
-  if (programs === null) return null;
+/** @throws Error when this machine has none */
+export async function startPostgres(): Promise<Postgres> {
+  const programs = programsFolder();
   const folder = mkdtempSync(join(tmpdir(), "sluice-postgres-"));
-  const owner = nobodyIfRoot(folder);
-  const as = { ...owner, cwd: folder };
+  const user = process.getuid?.() === 0 ? NOBODY : {};
+  chmodSync(folder, 0o700);
+  if ("uid" in user) chownSync(folder, NOBODY.uid, NOBODY.gid);
   const data = join(folder, "data");
-  execFileSync(join(programs, "initdb"), ["-D", data, "-U", "bench", "--auth=trust", "-E", "UTF8", "--locale=C"], {
-    ...as,
-    stdio: "ignore",
+  const options = { cwd: folder, ...user, env: { PATH: programs, LC_ALL: "C" } } as const;
+  execFileSync(join(programs, "initdb"), ["-D", data, "-U", "bench", "--auth=trust", "-E", "UTF8", "--no-sync"], {
+    ...options,
+    stdio: ["ignore", "ignore", "inherit"],
   });
-  const child = spawn(join(programs, "postgres"), ["-D", data, "-c", "listen_addresses=", "-k", folder], {
-    ...as,
-    stdio: "ignore",
-  });
-  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const port = await freePort();
+  const args = ["-D", data, "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-k", folder];
+  const child = spawn(join(programs, "postgres"), args, { ...options, stdio: "ignore" });
   const sweep = () => {
+    // Its immediate shutdown: the children go with it.
     child.kill("SIGQUIT");
-    rmSync(folder, { recursive: true, force: true });
+    for (let tries = 0; existsSync(join(data, "postmaster.pid")) && tries < 100; tries++) pause(20);
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   const forget = atExit(sweep);
-  for (const until = Date.now() + READY_WITHIN_MS; !isReady(programs, folder); ) {
-    if (Date.now() > until) throw new Error("PostgreSQL does not come up");
+  const isReady = () => {
+    try {
+      execFileSync(join(programs, "pg_isready"), ["-q", "-h", "127.0.0.1", "-p", String(port), "-U", "bench"], options);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  for (const from = Date.now(); !isReady(); ) {
+    if (Date.now() - from > START_WITHIN_MS || child.exitCode !== null) throw new Error("PostgreSQL did not start");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  const version = execFileSync(join(programs, "postgres"), ["--version"], { encoding: "utf8" }).trim();
+  const said = execFileSync(join(programs, "postgres"), ["--version"], { ...options, encoding: "utf8" });
   return {
+    url: `postgres://bench@127.0.0.1:${port}/postgres`,
     socket: folder,
     user: "bench",
-    version,
-    async stop() {
-      child.kill("SIGINT");
-      await gone;
+    version: `PostgreSQL ${/(\d+\.\d+)/.exec(said)?.[1]}`,
+    stop() {
       forget();
-      rmSync(folder, { recursive: true, force: true });
+      sweep();
     },
   };
 }
 
-function installedPrograms(): string | null {
-  const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED) : [];
-  const newest = versions.toSorted((a, b) => Number(b) - Number(a))[0];
-  const programs = newest === undefined ? null : join(INSTALLED, newest, "bin");
-  return programs !== null && existsSync(join(programs, "initdb")) ? programs : null;
+/** Of the newest version that is installed. */
+function programsFolder(): string {
+  const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED).sort((a, b) => Number(b) - Number(a)) : [];
+  const found = versions
+    .map((version) => join(INSTALLED, version, "bin"))
+    .find((bin) => existsSync(join(bin, "initdb")));
+  if (found === undefined) throw new Error(`no PostgreSQL in ${INSTALLED}: apt-get install postgresql`);
+  return found;
 }
 
-function isReady(programs: string, folder: string): boolean {
-  try {
-    execFileSync(join(programs, "pg_isready"), ["-h", folder, "-q"]);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** PostgreSQL refuses to run as root. */
-function nobodyIfRoot(folder: string): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {};
-  const [uid, gid] = ["-u", "-g"].map((what) => Number(execFileSync("id", [what, "nobody"], { encoding: "utf8" })));
-  if (uid === undefined || gid === undefined) return {};
-  chownSync(folder, uid, gid);
-  return { uid, gid };
+/** Also where nothing may be awaited. */
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

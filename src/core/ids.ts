@@ -33,8 +33,29 @@ export function newId(prefix: IdPrefix, random: Uint8Array): string {
 
 /** The same parts always give the same id. Parts are length-prefixed: ("ab","c") and ("a","bc") differ. */
 export function derivedId(prefix: IdPrefix, ...parts: readonly (string | number)[]): string {
-  const text = parts.map((part) => `${String(part).length}:${part}`).join("|");
-  return `${prefix}_${base32(sha256(utf8ToBytes(text)).slice(0, 16))}`;
+  return `${prefix}_${base32(digestOf(parts).slice(0, 16))}`;
+}
+
+function digestOf(parts: readonly (string | number)[]): Uint8Array {
+  return sha256(utf8ToBytes(parts.map((part) => `${String(part).length}:${part}`).join("|")));
+}
+
+const NUMBER_BYTES = 6;
+
+/** As `derivedId`, with a number in its last 48 bits, to be read back. */
+export function numberedId(prefix: IdPrefix, number: number, ...parts: readonly (string | number)[]): string {
+  const bytes = new Uint8Array(16);
+  bytes.set(digestOf(parts).subarray(0, 16 - NUMBER_BYTES));
+  for (let i = 15, rest = number; i > 15 - NUMBER_BYTES; i--, rest = Math.floor(rest / 256)) bytes[i] = rest % 256;
+  return `${prefix}_${base32(bytes)}`;
+}
+
+/** The number in such an id; -1 in a text that is no id. In an id of another kind it is any number. */
+export function numberIn(prefix: IdPrefix, text: string): number {
+  if (!isId(prefix, text)) return -1;
+  let value = 0n;
+  for (const character of text.slice(prefix.length + 1)) value = (value << 5n) | BigInt(ALPHABET.indexOf(character));
+  return Number(value & ((1n << BigInt(8 * NUMBER_BYTES)) - 1n));
 }
 
 export function isId(prefix: IdPrefix, text: string): boolean {

@@ -31,6 +31,7 @@ export class WebhookEndpoint extends EndpointBase implements EndpointApi {
     const isFirst = this.storage.transactionSync(() =>
       configureEndpoint(this.db, target, made === null ? null : made.row, now),
     );
+    this.advance();
     return { secret: isFirst && made !== null ? made.secret : null, state: this.stateOf(this.configured()) };
   }
 
@@ -60,6 +61,7 @@ export class WebhookEndpoint extends EndpointBase implements EndpointApi {
         enableEndpoint(this.db, now);
         queue.makeHeadsDue(this.db, now);
       });
+      this.sending.pace.beginSlowly();
     }
     this.advance();
     return { before, state: this.stateOf(this.configured()) };
@@ -77,13 +79,13 @@ export class WebhookEndpoint extends EndpointBase implements EndpointApi {
   // ---- its deliveries -------------------------------------------------------------------------------
 
   async enqueue(events: readonly QueuedEvent[], options: { readonly replay: boolean }): Promise<void> {
-    const { endpointId } = this.configured();
+    this.configured();
     const now = this.clock();
-    const inFlight = new Set(this.inFlight.values());
+    const inFlight = new Set(this.sending.inFlight.values());
     this.storage.transactionSync(() => {
       for (const event of events) {
-        if (options.replay) queue.enqueueAgain(this.db, endpointId, event, inFlight, now);
-        else queue.enqueueOnce(this.db, endpointId, event, now);
+        if (options.replay) queue.enqueueAgain(this.db, event, inFlight, now);
+        else queue.enqueueOnce(this.db, event, now);
       }
     });
     this.advance();
@@ -94,13 +96,10 @@ export class WebhookEndpoint extends EndpointBase implements EndpointApi {
     const row = queue.deliveryNamed(this.db, endpoint.endpointId, deliveryId);
     if (row === null) return NO_DELIVERY;
     const now = this.clock();
-    const inFlight = new Set(this.inFlight.values());
+    const inFlight = new Set(this.sending.inFlight.values());
     const position = this.storage.transactionSync(() => {
       // One that is still to be sent is not sent twice: its wait is over.
-      const again =
-        row.status === "pending"
-          ? row.position
-          : queue.enqueueAgain(this.db, endpoint.endpointId, eventOf(row), inFlight, now);
+      const again = row.status === "pending" ? row.position : queue.enqueueAgain(this.db, eventOf(row), inFlight, now);
       if (!inFlight.has(again)) queue.makeDue(this.db, again, now);
       return again;
     });

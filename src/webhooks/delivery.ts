@@ -7,10 +7,10 @@
 
 import type { DeliveryOutcome } from "../core/webhook-schedule.ts";
 import { step } from "../steps.ts";
-import { startDeadline } from "./deadline.ts";
+import { type Deadline, startDeadline } from "./deadline.ts";
 import { LOOK_UP_DEADLINE_MS } from "./resolver.ts";
 import { type SigningKey, signatureHeader } from "./signature.ts";
-import { checkTarget } from "./target.ts";
+import { checkTarget, type TargetCheck } from "./target.ts";
 import { checkPlace, type PlacePolicy } from "./target-place.ts";
 
 /** From the start of the request, when the delivery has its slot and its signature, to the end of the answer. */
@@ -18,6 +18,9 @@ export const ATTEMPT_DEADLINE_MS = 15_000;
 /** How much of an answer is read and kept. */
 export const MAX_EXCERPT_BYTES = 1_024;
 const MAX_FAULT_CHARS = 200;
+const MAX_TARGETS_KNOWN = 100;
+const NOTHING = new Uint8Array();
+const utf8 = new TextEncoder();
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 export interface Delivery extends PlacePolicy {
@@ -34,6 +37,8 @@ export interface World {
   /** Unix ms. */
   readonly clock: () => number;
   readonly deadlineMs: number;
+  /** Starts one of `deadlineMs`. */
+  readonly startDeadline?: () => Deadline;
 }
 
 export interface AttemptResult {
@@ -51,7 +56,7 @@ export interface AttemptResult {
 
 export async function attemptDelivery(delivery: Delivery, world: World): Promise<AttemptResult> {
   const startedAt = world.clock();
-  const target = checkTarget(delivery.url, delivery);
+  const target = targetOf(delivery);
   if (!target.ok) return unsent("target_refused", target.detail, 0);
   const place = await checkPlace(target.url, delivery, world.fetch, Math.min(world.deadlineMs, LOOK_UP_DEADLINE_MS));
   if (!place.ok) {
@@ -61,7 +66,7 @@ export async function attemptDelivery(delivery: Delivery, world: World): Promise
 
   // The receiver has all of its time, however long the name took.
   const request = await signedRequest(delivery, world.clock());
-  const deadline = startDeadline(world.deadlineMs);
+  const deadline = world.startDeadline?.() ?? startDeadline(world.deadlineMs);
   const excerpt = new Excerpt();
   let answer: Response | null = null;
   let fault: { outcome: "timeout" | "connection_failed"; error: string } | null = null;
@@ -89,6 +94,19 @@ export async function attemptDelivery(delivery: Delivery, world: World): Promise
   };
 }
 
+/** The answer depends on the question alone, and the same ones come thousands of times. */
+const targets = new Map<string, TargetCheck>();
+
+function targetOf({ url, allowLocal }: Delivery): TargetCheck {
+  const question = `${allowLocal} ${url}`;
+  const known = targets.get(question);
+  if (known !== undefined) return known;
+  const check = checkTarget(url, { allowLocal });
+  if (targets.size >= MAX_TARGETS_KNOWN) targets.clear();
+  targets.set(question, check);
+  return check;
+}
+
 /** An attempt in which nothing left. */
 function unsent(outcome: "target_refused" | "unresolved", detail: string, durationMs: number): AttemptResult {
   const error = outcome === "target_refused" ? `The target is refused: ${detail}` : detail;
@@ -96,7 +114,7 @@ function unsent(outcome: "target_refused" | "unresolved", detail: string, durati
 }
 
 async function signedRequest(delivery: Delivery, now: number): Promise<RequestInit> {
-  const body = new TextEncoder().encode(delivery.body);
+  const body = utf8.encode(delivery.body);
   const timestampS = Math.floor(now / 1_000);
   return {
     method: "POST",
@@ -139,11 +157,12 @@ function lineOf(reason: unknown): string {
 
 /** The beginning of an answer: never more than `MAX_EXCERPT_BYTES` are read. */
 class Excerpt {
-  readonly #bytes = new Uint8Array(MAX_EXCERPT_BYTES);
+  #bytes = NOTHING;
   #length = 0;
 
   async fill(body: ReadableStream<Uint8Array> | null): Promise<void> {
     if (body === null) return;
+    this.#bytes = new Uint8Array(MAX_EXCERPT_BYTES);
     const reader = body.getReader();
     while (this.#length < MAX_EXCERPT_BYTES) {
       const { done, value } = await reader.read();
@@ -158,6 +177,7 @@ class Excerpt {
 
   /** Valid text of at most `MAX_EXCERPT_BYTES` in UTF-8; a character cut in half at the end is left out. */
   text(): string {
+    if (this.#length === 0) return "";
     const text = new TextDecoder().decode(this.#bytes.subarray(0, this.#length), { stream: true });
     const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_EXCERPT_BYTES));
     return text.slice(0, read);

@@ -5,14 +5,12 @@
  * be re-serialised between signing and sending.
  */
 
-import { hmac } from "@noble/hashes/hmac";
-import { sha256 } from "@noble/hashes/sha256";
-import { concatBytes, utf8ToBytes } from "@noble/hashes/utils";
 import { fromBase64, toBase64 } from "../core/base64.ts";
 
 const SECRET_PREFIX = "whsec_";
 const MIN_SECRET_BYTES = 24;
 const MAX_SECRET_BYTES = 64;
+const utf8 = new TextEncoder();
 
 /** What one signature is about. `timestampS`: unix seconds of this attempt, not of the event. */
 export interface SignedMessage {
@@ -26,6 +24,9 @@ export type SigningKey =
   | { readonly scheme: "v1"; readonly secret: string }
   | { readonly scheme: "v1a"; readonly key: CryptoKey };
 
+/** Made once for many signatures: it costs more than they do. */
+const imported = new WeakMap<SigningKey, CryptoKey>();
+
 /** @param random 24 to 64 fresh random bytes. */
 export function mintSecret(random: Uint8Array): string {
   assertSecretLength(random.length);
@@ -38,20 +39,33 @@ export function mintSecret(random: Uint8Array): string {
  */
 export async function signatureHeader(keys: readonly SigningKey[], message: SignedMessage): Promise<string> {
   if (keys.length === 0) throw new Error("a delivery needs at least one key to sign with, got none");
-  const signed = concatBytes(utf8ToBytes(`${message.id}.${message.timestampS}.`), message.body);
-  const signatures = await Promise.all(
-    keys.map(async (key) => `${key.scheme},${toBase64(await signatureOf(key, signed))}`),
-  );
+  const signed = signedBytes(message);
+  const signatures = await Promise.all(keys.map((key) => signatureOf(key, signed)));
   return signatures.join(" ");
 }
 
-async function signatureOf(key: SigningKey, signed: Uint8Array): Promise<Uint8Array> {
-  if (key.scheme === "v1") return hmac(sha256, secretKey(key.secret), signed);
-  return new Uint8Array(await crypto.subtle.sign({ name: "Ed25519" }, key.key, new Uint8Array(signed)));
+function signedBytes({ id, timestampS, body }: SignedMessage): Uint8Array<ArrayBuffer> {
+  const head = utf8.encode(`${id}.${timestampS}.`);
+  const bytes = new Uint8Array(head.length + body.length);
+  bytes.set(head);
+  bytes.set(body, head.length);
+  return bytes;
+}
+
+async function signatureOf(key: SigningKey, signed: Uint8Array<ArrayBuffer>): Promise<string> {
+  const own = key.scheme === "v1a" ? key.key : (imported.get(key) ?? (await importSecret(key)));
+  return `${key.scheme},${toBase64(new Uint8Array(await crypto.subtle.sign(own.algorithm.name, own, signed)))}`;
+}
+
+async function importSecret(key: Extract<SigningKey, { scheme: "v1" }>): Promise<CryptoKey> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const made = await crypto.subtle.importKey("raw", secretKey(key.secret), algorithm, false, ["sign"]);
+  imported.set(key, made);
+  return made;
 }
 
 /** The key inside a secret. The prefix is optional, the rest is always base64. The secret never gets into an error. */
-function secretKey(secret: string): Uint8Array {
+function secretKey(secret: string): Uint8Array<ArrayBuffer> {
   const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
   const key = fromBase64(encoded);
   assertSecretLength(key.length);

@@ -1,5 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
+import type { DeliveryOutcome } from "../../src/core/webhook-schedule.ts";
 import { attemptDelivery, type Delivery, MAX_EXCERPT_BYTES, readRetryAfter } from "../../src/webhooks/delivery.ts";
 import { Pace } from "../../src/webhooks/pace.ts";
 import { mintSecret } from "../../src/webhooks/signature.ts";
@@ -219,15 +220,59 @@ describe("Retry-After", () => {
 });
 
 describe("the pace", () => {
-  it("lets a burst within the bound go, then so many per window, never more (B139)", () => {
-    const pace = new Pace(3, 1_000);
-    const waits = [0, 10, 20, 30, 999, 1_000, 1_001, 1_010].map((now) => pace.take(now));
-    expect(waits).toEqual([0, 0, 0, 970, 1, 0, 9, 0]);
+  const startedAt = (pace: Pace, now: number) => {
+    let starts = 0;
+    while (starts < 5_000 && pace.take(now) === 0) starts++;
+    return starts;
+  };
+  const hear = (pace: Pace, outcome: DeliveryOutcome, times: number) => {
+    for (let i = 0; i < times; i++) pace.heard(outcome);
+  };
+
+  it("is the receiver's own while it is well", () => {
+    const pace = new Pace();
+    expect(startedAt(pace, 0)).toBe(5_000);
+    hear(pace, "delivered", 5_000);
+    expect(startedAt(pace, 0)).toBe(5_000);
   });
 
-  it("does not hold on to the future when the clock goes back", () => {
-    const pace = new Pace(1, 1_000);
-    expect(pace.take(5_000)).toBe(0);
-    expect(pace.take(1_000)).toBe(0);
+  it("is halved by each failure, down to ten a second, and doubles in each second that goes well (B139)", () => {
+    const pace = new Pace();
+    pace.heard("http_error");
+    expect(startedAt(pace, 1_000)).toBe(500);
+    pace.heard("timeout");
+    expect(pace.take(1_400)).toBe(600);
+    expect(startedAt(pace, 2_000)).toBe(250);
+    hear(pace, "connection_failed", 20);
+    const bySecond: number[] = [];
+    for (let second = 3; second < 11; second++) {
+      const starts = startedAt(pace, second * 1_000);
+      hear(pace, "delivered", starts);
+      bySecond.push(starts);
+    }
+    expect(bySecond).toEqual([10, 20, 40, 80, 160, 320, 640, 5_000]);
+  });
+
+  it("falls at once, also within a second", () => {
+    const pace = new Pace();
+    pace.heard("http_error");
+    for (let i = 0; i < 400; i++) expect(pace.take(5_000)).toBe(0);
+    pace.heard("http_error");
+    expect(pace.take(5_000)).toBe(1_000);
+  });
+
+  it("is not changed by an attempt in which nothing left", () => {
+    const pace = new Pace();
+    hear(pace, "target_refused", 5);
+    hear(pace, "unresolved", 5);
+    expect(startedAt(pace, 0)).toBe(5_000);
+  });
+
+  it("begins slowly with a receiver that was failing, and does not hold on to the future when the clock goes back", () => {
+    const pace = new Pace();
+    pace.beginSlowly();
+    expect(startedAt(pace, 5_000)).toBe(10);
+    expect(pace.take(5_999)).toBe(1);
+    expect(startedAt(pace, 1_000)).toBe(10);
   });
 });

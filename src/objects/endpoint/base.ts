@@ -1,6 +1,6 @@
 /**
- * What sends: one endpoint's queue as an engine. Starts what is due, judges what came back, arms the alarm for all
- * that is left, and tells the tenant what it must know. The calls from outside are in webhook-endpoint.ts.
+ * One endpoint's queue as an engine: has what is due sent (sending.ts), arms the alarm for all that is left, and tells the
+ * tenant what it must know. The calls from outside are in webhook-endpoint.ts.
  *
  * What is still to do has a due time in the database, and the alarm is armed for it. Memory holds only what may be
  * lost: after a crash in mid-send the same event goes out again, with the same id and bytes, and the lost attempt
@@ -15,35 +15,26 @@ import { recordEndpointWait } from "../../store/d1/waits.ts";
 import { type EndpointRow, readEndpoint, setTellAt } from "../../store/endpoint/config.ts";
 import { migrateEndpointDb, openEndpointDb } from "../../store/endpoint/database.ts";
 import { pruneSettled } from "../../store/endpoint/history.ts";
-import { publicKeyOf, resealKey, signingKeys } from "../../store/endpoint/key-store.ts";
-import * as queue from "../../store/endpoint/queue.ts";
-import { ATTEMPT_DEADLINE_MS, type AttemptResult, attemptDelivery } from "../../webhooks/delivery.ts";
-import { Pace } from "../../webhooks/pace.ts";
+import { publicKeyOf } from "../../store/endpoint/key-store.ts";
+import { ATTEMPT_DEADLINE_MS } from "../../webhooks/delivery.ts";
 import { LOOK_UP_DEADLINE_MS } from "../../webhooks/resolver.ts";
-import type { SigningKey } from "../../webhooks/signature.ts";
 import { placePolicy } from "../../webhooks/target-place.ts";
 import type { EndpointState, Patrolled, TenantPeerApi } from "../api.ts";
 import { Reporter } from "../reporter.ts";
 import { SecretBox } from "../secret-box.ts";
 import { soon } from "../soon.ts";
 import { steppedStorage } from "../stepped-storage.ts";
-import { commitAttempt, type Sent } from "./commit-attempt.ts";
 import { type Counted, countUp, endpointFigures } from "./figures.ts";
 import { EndpointKeys } from "./keys.ts";
 import { nextWake } from "./next-wake.ts";
+import { Sending } from "./sending.ts";
 
-const MAX_IN_FLIGHT = 5;
-/** At most five heads are under way, and at most five more wait for an attempt of their own subject. */
-const HEADS_LOOKED_AT = 3 * MAX_IN_FLIGHT;
-const MAX_STARTS_PER_SECOND = 50;
 /** After this long an attempt has ended or was lost in a crash. */
 const LEASE_MS = LOOK_UP_DEADLINE_MS + ATTEMPT_DEADLINE_MS + 5_000;
 /** An alarm this late was lost. */
 const ALARM_OVERDUE_MS = 30_000;
 /** A longer wait than this is listed for cron, which wakes the object if its alarm does not. */
 const LONG_WAIT_MS = 60_000;
-/** Rest after something broke on our own side. */
-const FAULT_PAUSE_MS = 60_000;
 const TELL_RETRY_MS = 60_000;
 const RETENTION_MS = 30 * 24 * 3_600_000;
 const ROWS_PRUNED_AT_ONCE = 500;
@@ -57,15 +48,12 @@ export abstract class EndpointBase extends DurableObject<Env> {
   protected readonly storage;
   protected readonly db;
   protected readonly keys: EndpointKeys;
-  /** Position of the delivery under way, by subject. */
-  protected readonly inFlight = new Map<string, number>();
+  protected readonly sending: Sending;
   protected isClosed = false;
   protected readonly reporter: Reporter;
   /** Attempts by outcome and deliveries by end, since this instance began. */
   readonly #counted: Counted = { attempts: new Map(), ended: new Map() };
-  readonly #pace = new Pace(MAX_STARTS_PER_SECOND, 1_000);
   #armedFor: number | null = null;
-  #paceTimer: ReturnType<typeof setTimeout> | null = null;
   #telling = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -83,8 +71,25 @@ export abstract class EndpointBase extends DurableObject<Env> {
       figures: () => endpointFigures(this.db, this.#counted),
     });
     this.keys = new EndpointKeys(new SecretBox(() => readSettings(env).rootKeys, random), random);
+    this.sending = new Sending({
+      ...{ db: this.db, storage: this.storage, keys: this.keys },
+      policy: () => placePolicy(readSettings(env)),
+      fetch: (url, init) => fetch(url, init),
+      clock: () => this.clock(),
+      random: () => this.random(),
+      deadlineMs: () => this.deadlineMs,
+      endpoint: () => this.endpoint(),
+      waitUntil: (work) => ctx.waitUntil(work),
+      goOn: () => this.#goOn(),
+      counted: (outcome, ended) => {
+        countUp(this.#counted.attempts, outcome);
+        if (ended !== null) countUp(this.#counted.ended, ended);
+      },
+      report: (what, fault) => this.#report(what, fault),
+    });
     ctx.blockConcurrencyWhile(async () => {
       await migrateEndpointDb(this.db);
+      if ((readEndpoint(this.db)?.failingSince ?? null) !== null) this.sending.pace.beginSlowly();
       this.#armedFor = await this.storage.getAlarm();
     });
   }
@@ -93,7 +98,7 @@ export abstract class EndpointBase extends DurableObject<Env> {
     const endpointId = this.endpoint()?.endpointId ?? null;
     this.isClosed = true;
     this.#armedFor = null;
-    if (this.#paceTimer !== null) clearTimeout(this.#paceTimer);
+    this.sending.stop();
     this.reporter.stop();
     await this.storage.clear();
     if (endpointId !== null) this.ctx.waitUntil(this.reporter.end(`endpoint:${endpointId}`));
@@ -119,92 +124,21 @@ export abstract class EndpointBase extends DurableObject<Env> {
     this.advance();
   }
 
-  /** Starts what is due and may start, then arms the alarm for all that is left. */
+  /** After a change of the database: looks anew, starts what is due and may start, and arms the alarm for all that is left. */
   protected advance(): void {
-    const endpoint = this.endpoint();
-    if (endpoint === null) return;
+    this.sending.lookAnew();
+    this.#goOn();
+  }
+
+  #goOn(): void {
     try {
-      if (endpoint.status === "enabled") this.#startDue(endpoint);
-      if (endpoint.tellAt !== null && endpoint.tellAt <= this.clock()) this.#startTelling(endpoint);
+      this.sending.goOn();
+      const { endpoint } = this.sending.look() ?? {};
+      if (endpoint !== undefined && (endpoint.tellAt ?? Infinity) <= this.clock()) this.#startTelling(endpoint);
     } catch (fault) {
       this.#report("could not start what is due", fault);
     }
     this.#arm();
-  }
-
-  #startDue(endpoint: EndpointRow): void {
-    const now = this.clock();
-    for (const head of queue.readHeads(this.db, HEADS_LOOKED_AT)) {
-      if (head.nextAt > now || this.inFlight.size >= MAX_IN_FLIGHT) return;
-      if (this.inFlight.has(head.subject)) continue;
-      const waitMs = this.#pace.take(now);
-      if (waitMs > 0) {
-        this.#advanceAfter(waitMs);
-        return;
-      }
-      this.inFlight.set(head.subject, head.position);
-      this.ctx.waitUntil(this.#send(endpoint, head));
-    }
-  }
-
-  /** One attempt, then the next thing due. The alarm armed for the lease repeats it if this object dies meanwhile. */
-  async #send(endpoint: EndpointRow, head: queue.Head): Promise<void> {
-    try {
-      const startedAt = this.clock();
-      const result = await this.#attempt(endpoint, head.position, startedAt);
-      const { url, statusAt } = endpoint;
-      this.#commit({ position: head.position, url, statusAt, startedAt }, result);
-    } catch (fault) {
-      this.#report(`attempt of delivery ${head.position} broke`, fault);
-      this.#rest(head.position);
-    } finally {
-      this.inFlight.delete(head.subject);
-      this.advance();
-    }
-  }
-
-  async #attempt(endpoint: EndpointRow, position: number, now: number): Promise<AttemptResult> {
-    const row = queue.readDelivery(this.db, position);
-    if (row === null) throw new Error(`delivery ${position} is a head of the queue, but is not there`);
-    const keys = await this.#signingKeys(endpoint, now);
-    return attemptDelivery(
-      {
-        url: endpoint.url,
-        ...placePolicy(readSettings(this.env)),
-        eventId: row.eventId,
-        body: row.body,
-        keys,
-      },
-      { fetch: (url, init) => fetch(url, init), clock: this.clock, deadlineMs: this.deadlineMs },
-    );
-  }
-
-  #signingKeys(endpoint: EndpointRow, now: number): Promise<SigningKey[]> {
-    return this.keys.toSign(signingKeys(this.db, now), endpoint, (row, sealed) => {
-      // Closed meanwhile: there is nothing left to keep.
-      if (this.endpoint() !== null) resealKey(this.db, row, sealed);
-    });
-  }
-
-  #commit(sent: Sent, result: AttemptResult): void {
-    const endpoint = this.endpoint();
-    // Closed meanwhile: there is nothing left to change.
-    if (endpoint === null) return;
-    const ended = this.storage.transactionSync(() =>
-      commitAttempt(this.db, endpoint, sent, result, this.clock(), this.random()),
-    );
-    countUp(this.#counted.attempts, result.outcome);
-    if (ended !== null) countUp(this.#counted.ended, ended);
-  }
-
-  /** Keeps a fault of our own from turning into a loop. It counts as no attempt. */
-  #rest(position: number): void {
-    try {
-      const row = this.endpoint() === null ? null : queue.readDelivery(this.db, position);
-      if (row !== null) queue.reschedule(this.db, position, row.failures, this.clock() + FAULT_PAUSE_MS);
-    } catch (fault) {
-      this.#report(`delivery ${position} could not be put off`, fault);
-    }
   }
 
   #startTelling(endpoint: EndpointRow): void {
@@ -231,24 +165,17 @@ export abstract class EndpointBase extends DurableObject<Env> {
     this.advance();
   }
 
-  #advanceAfter(waitMs: number): void {
-    if (this.#paceTimer !== null) return;
-    this.#paceTimer = setTimeout(() => {
-      this.#paceTimer = null;
-      this.advance();
-    }, waitMs);
-  }
-
   /**
    * The one alarm stands no later than the earliest thing to do. One that fires early finds nothing due and
    * costs little, so an earlier one is left as it is: a burst of events writes it once.
    */
   #arm(): void {
-    const endpoint = this.endpoint();
-    if (endpoint === null) return;
+    const look = this.sending.look();
+    if (look === null) return;
+    const { endpoint, heads } = look;
     const now = this.clock();
-    const heads = queue.readHeads(this.db, HEADS_LOOKED_AT);
-    const wakeAt = nextWake(endpoint, heads, { subjects: this.inFlight, telling: this.#telling }, now, LEASE_MS);
+    const underWay = { subjects: this.sending.inFlight, telling: this.#telling };
+    const wakeAt = nextWake(endpoint, heads, underWay, now, LEASE_MS);
     if (wakeAt === null) return;
     const armedFor = this.#armedFor;
     if (armedFor !== null && armedFor >= now - ALARM_OVERDUE_MS && armedFor <= wakeAt) return;

@@ -6,14 +6,15 @@ import { asc, desc, type SQL, sql } from "drizzle-orm";
 import type { DeliveryView } from "../../core/views.ts";
 import type { EndpointRow } from "./config.ts";
 import type { EndpointDb } from "./database.ts";
-import { deliveryId } from "./queue.ts";
+import { deliveryId, type NamedRow } from "./delivery-id.ts";
 import { attempts, deliveries } from "./schema.ts";
 
-export type AttemptRow = typeof attempts.$inferSelect;
-export type DeliveryEntry = Pick<
-  typeof deliveries.$inferSelect,
-  "position" | "eventId" | "eventType" | "sequence" | "replay" | "status" | "blocked" | "nextAt" | "createdAt"
-> & { readonly attempts: readonly AttemptRow[] };
+export type AttemptRow = Omit<typeof attempts.$inferSelect, "delivery" | "n">;
+type DeliveryRow = typeof deliveries.$inferSelect;
+export type DeliveryEntry = NamedRow &
+  Pick<DeliveryRow, "eventType" | "sequence" | "status" | "blocked" | "nextAt" | "createdAt"> & {
+    readonly attempts: readonly AttemptRow[];
+  };
 
 export type StatusFilter = "pending" | "delivered" | "given_up" | null;
 
@@ -51,28 +52,49 @@ export function entriesAt(db: EndpointDb, at: readonly number[]): DeliveryEntry[
       eventType: deliveries.eventType,
       sequence: deliveries.sequence,
       replay: deliveries.replay,
+      id: deliveries.id,
+      isNumbered: deliveries.isNumbered,
       status: deliveries.status,
       blocked: deliveries.blocked,
       nextAt: deliveries.nextAt,
       createdAt: deliveries.createdAt,
+      acknowledgedAt: deliveries.acknowledgedAt,
+      acknowledgedStatus: deliveries.acknowledgedStatus,
+      acknowledgedMs: deliveries.acknowledgedMs,
+      acknowledgedResponse: deliveries.acknowledgedResponse,
     })
     .from(deliveries)
     .where(sql`position IN (SELECT value FROM json_each(${positions}))`)
     .orderBy(desc(deliveries.position))
     .all();
-  const made = db
+  const failed = db
     .select()
     .from(attempts)
     .where(sql`delivery IN (SELECT value FROM json_each(${positions}))`)
     .orderBy(asc(attempts.delivery), asc(attempts.n))
     .all();
-  return rows.map((row) => ({ ...row, attempts: made.filter((attempt) => attempt.delivery === row.position) }));
+  return rows.map((row) => {
+    const own: AttemptRow[] = failed.filter((attempt) => attempt.delivery === row.position);
+    return { ...row, attempts: [...own, ...acknowledged(row)] };
+  });
+}
+
+type Acknowledged = Pick<
+  DeliveryRow,
+  "acknowledgedAt" | "acknowledgedStatus" | "acknowledgedMs" | "acknowledgedResponse"
+>;
+
+/** The last attempt of a delivery that was acknowledged, if its own row has it. */
+function acknowledged(row: Acknowledged): AttemptRow[] {
+  const { acknowledgedAt: at, acknowledgedStatus: status, acknowledgedMs, acknowledgedResponse: response } = row;
+  if (at === null) return [];
+  return [{ at, outcome: "delivered", status, durationMs: acknowledgedMs ?? 0, response, error: null }];
 }
 
 export function deliveryView(endpoint: EndpointRow, entry: DeliveryEntry): DeliveryView {
   const hasNext = entry.status === "pending" && entry.blocked === 0 && endpoint.status === "enabled";
   return {
-    id: deliveryId(endpoint.endpointId, entry.eventId, entry.replay),
+    id: deliveryId(endpoint.endpointId, entry),
     event_id: entry.eventId,
     event_type: entry.eventType,
     sequence: entry.sequence,

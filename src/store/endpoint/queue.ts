@@ -7,11 +7,11 @@
  */
 
 import { and, asc, desc, eq, ne, sql } from "drizzle-orm";
-import { derivedId } from "../../core/ids.ts";
 import type { EventType } from "../../core/views.ts";
 import type { AttemptFacts } from "../../core/webhook-schedule.ts";
 import { prepared } from "../prepared.ts";
 import type { EndpointDb } from "./database.ts";
+import { deliveryId, positionIn } from "./delivery-id.ts";
 import { attempts, deliveries } from "./schema.ts";
 
 export type DeliveryRow = typeof deliveries.$inferSelect;
@@ -44,8 +44,8 @@ const isPending = sql`status = 'pending'`;
 const isHead = sql`status = 'pending' AND blocked = 0`;
 
 /** Adds the event's first delivery. One that was met before is ignored. */
-export function enqueueOnce(db: EndpointDb, endpointId: string, event: ArrivingEvent, now: number): void {
-  insertDelivery(db, endpointId, event, 0, now);
+export function enqueueOnce(db: EndpointDb, event: ArrivingEvent, now: number): void {
+  insertDelivery(db, event, 0, now);
 }
 
 /**
@@ -53,13 +53,7 @@ export function enqueueOnce(db: EndpointDb, endpointId: string, event: ArrivingE
  * @param inFlight the one being sent is no longer waiting; what a receiver made of it is not known
  * @returns position of the delivery that is still to be sent
  */
-export function enqueueAgain(
-  db: EndpointDb,
-  endpointId: string,
-  event: ArrivingEvent,
-  inFlight: ReadonlySet<number>,
-  now: number,
-): number {
+export function enqueueAgain(db: EndpointDb, event: ArrivingEvent, inFlight: ReadonlySet<number>, now: number): number {
   const latest = db
     .select({ position: deliveries.position, replay: deliveries.replay, status: deliveries.status })
     .from(deliveries)
@@ -68,58 +62,67 @@ export function enqueueAgain(
     .limit(1)
     .get();
   if (latest?.status === "pending" && !inFlight.has(latest.position)) return latest.position;
-  const position = insertDelivery(db, endpointId, event, latest === undefined ? 0 : latest.replay + 1, now);
+  const position = insertDelivery(db, event, latest === undefined ? 0 : latest.replay + 1, now);
   if (position === null) throw new Error(`a further delivery of event ${event.id} was there already`);
   return position;
 }
 
-/** @returns its position; null when there is such a delivery already */
-function insertDelivery(
-  db: EndpointDb,
-  endpointId: string,
-  event: ArrivingEvent,
-  replay: number,
-  now: number,
-): number | null {
-  const { id: eventId, type: eventType, sequence, subject, subjectSequence, body } = event;
-  const inserted = db
+const insertion = prepared((db: EndpointDb) => {
+  const { placeholder } = sql;
+  return db
     .insert(deliveries)
     .values({
-      ...{ eventId, eventType, sequence, replay, subject, subjectSequence, body },
-      id: deliveryId(endpointId, eventId, replay),
+      eventId: placeholder("id"),
+      eventType: placeholder("type"),
+      sequence: placeholder("sequence"),
+      replay: placeholder("replay"),
+      subject: placeholder("subject"),
+      subjectSequence: placeholder("subjectSequence"),
+      body: placeholder("body"),
       status: "pending",
-      blocked: sql`EXISTS (SELECT 1 FROM deliveries WHERE ${isPending} AND subject = ${subject} AND (sequence, replay) <= (${sequence}, ${replay}))`,
+      blocked: sql`EXISTS (SELECT 1 FROM deliveries WHERE ${isPending} AND subject = ${placeholder("subject")} AND (sequence, replay) <= (${placeholder("sequence")}, ${placeholder("replay")}))`,
       failures: 0,
-      nextAt: now,
-      createdAt: now,
+      nextAt: placeholder("now"),
+      createdAt: placeholder("now"),
+      isNumbered: 1,
     })
     .onConflictDoNothing()
     .returning({ position: deliveries.position, blocked: deliveries.blocked })
-    .get();
-  if (inserted === undefined) return null;
-  if (inserted.blocked === 0) {
-    db.update(deliveries)
-      .set({ blocked: 1 })
-      .where(and(isHead, eq(deliveries.subject, subject), ne(deliveries.position, inserted.position)))
-      .run();
-  }
-  return inserted.position;
-}
+    .prepare();
+});
 
-/** Derived from what the delivery is of, so that it has the same one wherever it is named. */
-export function deliveryId(endpointId: string, eventId: string, replay: number): string {
-  return derivedId("del", endpointId, eventId, replay);
+const othersBehind = prepared((db: EndpointDb) =>
+  db
+    .update(deliveries)
+    .set({ blocked: 1 })
+    .where(
+      and(
+        isHead,
+        eq(deliveries.subject, sql.placeholder("subject")),
+        ne(deliveries.position, sql.placeholder("position")),
+      ),
+    )
+    .prepare(),
+);
+
+/** @returns its position; null when there is such a delivery already */
+function insertDelivery(db: EndpointDb, event: ArrivingEvent, replay: number, now: number): number | null {
+  const inserted = insertion(db).get({ ...event, replay, now });
+  if (inserted === undefined) return null;
+  if (inserted.blocked === 0) othersBehind(db).run({ subject: event.subject, position: inserted.position });
+  return inserted.position;
 }
 
 /** The delivery that the API calls so; null: there is none. */
 export function deliveryNamed(db: EndpointDb, endpointId: string, id: string): DeliveryRow | null {
+  const numbered = readDelivery(db, positionIn(id));
+  if (numbered !== null && deliveryId(endpointId, numbered) === id) return numbered;
   const named = db.select().from(deliveries).where(sql`id = ${id} AND id IS NOT NULL`).get();
   if (named !== undefined) return named;
-  // Rows from before the name was kept: they are forgotten a month after it was.
-  const unnamed = db.all<{ position: number; event_id: string; replay: number }>(
-    sql`SELECT position, event_id, replay FROM deliveries INDEXED BY deliveries_unnamed WHERE id IS NULL`,
+  const unnamed = db.all<{ position: number; eventId: string; replay: number }>(
+    sql`SELECT position, event_id AS eventId, replay FROM deliveries INDEXED BY deliveries_unnamed WHERE id IS NULL AND is_numbered IS NULL`,
   );
-  const found = unnamed.find((row) => deliveryId(endpointId, row.event_id, row.replay) === id);
+  const found = unnamed.find((row) => deliveryId(endpointId, { ...row, id: null, isNumbered: null }) === id);
   return found === undefined ? null : readDelivery(db, found.position);
 }
 
@@ -150,6 +153,19 @@ export function waiting(db: EndpointDb, most: number): { pending: number; oldest
   return { pending: pending.n, oldest: oldest.at };
 }
 
+const content = prepared((db: EndpointDb) =>
+  db
+    .select({ eventId: deliveries.eventId, body: deliveries.body })
+    .from(deliveries)
+    .where(eq(deliveries.position, sql.placeholder("position")))
+    .prepare(),
+);
+
+/** What is sent of a delivery. */
+export function readContent(db: EndpointDb, position: number): { eventId: string; body: string } | null {
+  return content(db).get({ position }) ?? null;
+}
+
 const deliveryAt = prepared((db: EndpointDb) =>
   db
     .select()
@@ -162,6 +178,7 @@ export function readDelivery(db: EndpointDb, position: number): DeliveryRow | nu
   return deliveryAt(db).get({ position }) ?? null;
 }
 
+/** One that was not acknowledged. */
 export function recordAttempt(db: EndpointDb, position: number, entry: AttemptEntry): void {
   const { at, outcome, status, durationMs, response, error } = entry;
   const n = sql<number>`(SELECT COALESCE(MAX(n), 0) + 1 FROM attempts WHERE delivery = ${position})`;
@@ -172,21 +189,56 @@ export function reschedule(db: EndpointDb, position: number, failures: number, n
   db.update(deliveries).set({ failures, nextAt }).where(eq(deliveries.position, position)).run();
 }
 
-/** Ends a delivery and lets the next one of its subject go. */
-export function settle(
-  db: EndpointDb,
-  row: DeliveryRow,
-  status: "delivered" | "given_up",
-  failures: number,
-  now: number,
-): void {
-  db.update(deliveries).set({ status, failures, settledAt: now }).where(eq(deliveries.position, row.position)).run();
-  db.update(deliveries)
+/** Of many deliveries, each of another subject, as JSON: one statement for all of them. */
+const acknowledgements = prepared((db: EndpointDb) =>
+  db
+    .update(deliveries)
+    .set({
+      status: "delivered",
+      settledAt: sql`${sql.placeholder("now")}`,
+      acknowledgedAt: sql`value ->> 'at'`,
+      acknowledgedStatus: sql`value ->> 'status'`,
+      acknowledgedMs: sql`value ->> 'durationMs'`,
+      acknowledgedResponse: sql`value ->> 'response'`,
+    })
+    .from(sql`json_each(${sql.placeholder("entries")})`)
+    .where(sql`${isPending} AND position = value ->> 'position'`)
+    .prepare(),
+);
+
+const nextOfSubjects = prepared((db: EndpointDb) =>
+  db
+    .update(deliveries)
     .set({ blocked: 0 })
     .where(
-      sql`position = (SELECT position FROM deliveries WHERE ${isPending} AND subject = ${row.subject} ORDER BY sequence, replay, position LIMIT 1) AND blocked = 1`,
+      sql`blocked = 1 AND position IN (SELECT (SELECT position FROM deliveries WHERE ${isPending} AND subject = value ORDER BY sequence, replay, position LIMIT 1) FROM json_each(${sql.placeholder("subjects")}))`,
     )
-    .run();
+    .prepare(),
+);
+
+export interface Acknowledged extends Pick<AttemptEntry, "at" | "status" | "durationMs" | "response"> {
+  readonly position: number;
+  readonly subject: string;
+}
+
+/** Ends deliveries by the attempts that were acknowledged, and lets the next one of each subject go. */
+export function acknowledge(db: EndpointDb, entries: readonly Acknowledged[], now: number): void {
+  acknowledgements(db).run({ entries: JSON.stringify(entries), now });
+  freeNext(
+    db,
+    entries.map(({ subject }) => subject),
+  );
+}
+
+function freeNext(db: EndpointDb, subjects: readonly string[]): void {
+  nextOfSubjects(db).run({ subjects: JSON.stringify(subjects) });
+}
+
+/** Ends a delivery without an acknowledgement, and lets the next one of its subject go. */
+export function giveUp(db: EndpointDb, row: DeliveryRow, failures: number, now: number): void {
+  const status = "given_up";
+  db.update(deliveries).set({ status, failures, settledAt: now }).where(eq(deliveries.position, row.position)).run();
+  freeNext(db, [row.subject]);
 }
 
 /** A delivery that waits for its next attempt has it now. */

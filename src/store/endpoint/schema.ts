@@ -63,22 +63,29 @@ export const deliveries = sqliteTable(
     nextAt: integer("next_at").notNull(),
     createdAt: integer("created_at").notNull(),
     settledAt: integer("settled_at"),
-    /** What the API names it, to find it by its index; null in rows from before it was kept, whose name is derived each time. */
+    /** What the API names it, in rows from before names had their position in them: delivery-id.ts. */
     id: text("id"),
-    /** The bytes of every attempt. Behind the columns that lists ask for, which so do not read through it. */
+    /** The bytes of every attempt. */
     body: text("body").notNull(),
+    /** 1: its name has its position in it. */
+    isNumbered: integer("is_numbered"),
+    /** The attempt that was acknowledged, which so needs no row of its own; null in rows from before, where it has one. */
+    acknowledgedAt: integer("acknowledged_at"),
+    acknowledgedStatus: integer("acknowledged_status"),
+    acknowledgedMs: integer("acknowledged_ms"),
+    acknowledgedResponse: text("acknowledged_response"),
   },
   (t) => [
     uniqueIndex("deliveries_event").on(t.eventId, t.replay),
     index("deliveries_due").on(t.nextAt).where(sql`status = 'pending' AND blocked = 0`),
     index("deliveries_subject").on(t.subject, t.sequence, t.replay).where(sql`status = 'pending'`),
     uniqueIndex("deliveries_id").on(t.id).where(sql`id IS NOT NULL`),
-    index("deliveries_unnamed").on(t.position).where(sql`id IS NULL`),
+    index("deliveries_unnamed").on(t.position).where(sql`id IS NULL AND is_numbered IS NULL`),
     index("deliveries_given_up").on(t.position).where(sql`status = 'given_up'`),
   ],
 );
 
-/** WITHOUT ROWID in the migration, so that an attempt is one row written, not two. */
+/** Those that failed. WITHOUT ROWID in the migration, so that an attempt is one row written, not two. */
 export const attempts = sqliteTable(
   "attempts",
   {

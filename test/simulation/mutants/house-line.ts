@@ -59,8 +59,8 @@ export const houseLine: readonly Mutant[] = [
     name: "enabled-and-asleep",
     breaks: ["rest"],
     file: "src/objects/webhook-endpoint.ts",
-    find: "queue.makeHeadsDue(this.db, now);\n      });\n    }\n    this.advance();",
-    replace: "queue.makeHeadsDue(this.db, now);\n      });\n    }",
+    find: "this.sending.pace.beginSlowly();\n    }\n    this.advance();",
+    replace: "this.sending.pace.beginSlowly();\n    }",
   },
   {
     name: "given-up-and-still-watched",

@@ -45,6 +45,8 @@ export class Disk {
   #alarm: Alarm = { now: null, durable: null };
   /** The alarm whose handler runs. Nobody sees it as set, but it is again if the handler does not come to its end. */
   #ringing: number | null = null;
+  /** The alarm whose handler came to its end in this turn. That it is done is a write like any other. */
+  #rung: number | null = null;
   /** Of statements that changed something and have rows to give. */
   #cursors: Cursor[] = [];
   turn: Turn = { isLost: false };
@@ -79,6 +81,7 @@ export class Disk {
     }
     if (this.#isOpen) this.#sqlite.command("COMMIT");
     this.#isOpen = false;
+    this.#rung = null;
     this.turn = { isLost: false };
     if (this.#alarm.now === this.#alarm.durable) return;
     this.#alarm.durable = this.#alarm.now;
@@ -94,6 +97,11 @@ export class Disk {
     this.#alarm.now = this.#alarm.durable;
     this.turn.isLost = true;
     this.turn = { isLost: false };
+    const again = this.#alarm.durable === null ? this.#rung : null;
+    this.#rung = null;
+    if (again === null) return;
+    this.#alarm = { now: again, durable: again };
+    this.onAlarm(again);
   }
 
   /** The platform begins to call the handler of the alarm that was set for then. */
@@ -107,6 +115,7 @@ export class Disk {
   endRinging(isDone: boolean): void {
     if (!isDone && this.#ringing !== null && this.#alarm.now === null && this.#alarm.durable === null)
       this.#alarm = { now: this.#ringing, durable: this.#ringing };
+    if (isDone) this.#rung = this.#ringing;
     this.#ringing = null;
   }
 
