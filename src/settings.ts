@@ -10,6 +10,7 @@ import { toBase64 } from "./core/base64.ts";
 import type { NetworkSettings } from "./core/network.ts";
 import { networksFrom } from "./core/network-settings.ts";
 import { BUILT_IN_NETWORKS } from "./core/networks.ts";
+import { type OperatorWebhook, operatorWebhookFrom } from "./webhooks/operator-target.ts";
 
 /** The part of the environment that is text. */
 export interface SettingsSource {
@@ -28,6 +29,9 @@ export interface SettingsSource {
   readonly ALLOW_LOCAL_WEBHOOKS?: string | undefined;
   /** URL of a DNS-over-HTTPS resolver (RFC 8484): what webhook targets' names lead to is looked up there. */
   readonly DNS_RESOLVER?: string | undefined;
+  /** Where the operator is told of incidents, and the `whsec_` secret that signs it: both or neither. */
+  readonly OPERATOR_WEBHOOK_URL?: string | undefined;
+  readonly OPERATOR_WEBHOOK_SECRET?: string | undefined;
   /** JSON by network id: see core/network-settings.ts. */
   readonly NETWORKS?: string | undefined;
   /** `RPC_<NETWORK>`: one or more URLs, comma-separated. A network is on when it has one. */
@@ -59,6 +63,8 @@ export interface Settings {
   readonly allowLocalWebhooks: boolean;
   /** null: names are not looked up. */
   readonly dnsResolver: string | null;
+  /** null: the operator is not called. */
+  readonly operatorWebhook: OperatorWebhook | null;
 }
 
 /** The settings are wrong. `problems` has all of them, safe to show and log. */
@@ -117,10 +123,25 @@ function parse(env: SettingsSource): Settings {
   }
   const allowLocalWebhooks = flag(env.ALLOW_LOCAL_WEBHOOKS, "ALLOW_LOCAL_WEBHOOKS", problems);
   const dnsResolver = resolverUrl(env.DNS_RESOLVER, problems);
+  const { OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET: whsec } = env;
+  const { webhook: operatorWebhook, problems: faults } = operatorWebhookFrom(url, whsec, {
+    allowLocal: allowLocalWebhooks,
+  });
+  problems.push(...faults);
   const knownNetworks = allNetworks(env.NETWORKS, problems);
   const networks = enabledNetworks(env, knownNetworks, problems);
   if (problems.length > 0) throw new SettingsError(problems);
-  return { networks, knownNetworks, keyPepper, operatorToken, walletSeed, rootKeys, allowLocalWebhooks, dnsResolver };
+  return {
+    networks,
+    knownNetworks,
+    keyPepper,
+    operatorToken,
+    walletSeed,
+    rootKeys,
+    allowLocalWebhooks,
+    dnsResolver,
+    operatorWebhook,
+  };
 }
 
 function allNetworks(json: unknown, problems: string[]): ReadonlyMap<string, NetworkSettings> {

@@ -16,6 +16,7 @@ import { backfillRoutes } from "./routes/backfills.ts";
 import { depositRoutes } from "./routes/deposits.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { incidentRoutes } from "./routes/incidents.ts";
 import { ledgerRoutes } from "./routes/ledger.ts";
 import { networkRoutes } from "./routes/networks.ts";
 import { operatorRoutes } from "./routes/operator.ts";
@@ -65,6 +66,7 @@ export function createApp(services: Services): App {
   walletRoutes(app);
   reconciliationRoutes(app);
   eventRoutes(app);
+  incidentRoutes(app);
   webhookEndpointRoutes(app);
   backfillRoutes(app);
   policyRoutes(app);

@@ -7,6 +7,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { NetworkSettings } from "../core/network.ts";
 import type { Scope } from "../core/views.ts";
 import type { Caller, ScannerApi, TenantApi } from "../objects/api.ts";
+import type { MonitorApi } from "../objects/monitor-api.ts";
 
 export interface Services {
   readonly settings: {
@@ -17,6 +18,8 @@ export interface Services {
   };
   tenant(tenantId: string): TenantApi;
   scanner(network: string): ScannerApi;
+  /** What the operator sees; null where there is none. */
+  monitor(): MonitorApi | null;
   readonly store: EdgeStore;
   /** Whether this client may sign up once more now; null where nothing limits. */
   readonly signUpLimit: ((clientAddress: string) => Promise<boolean>) | null;

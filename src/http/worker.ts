@@ -6,7 +6,8 @@
 import { newId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusal.ts";
 import { type Env, readSettings } from "../env.ts";
-import { objectOf, step } from "../steps.ts";
+import { MONITOR_NAME } from "../objects/monitor-api.ts";
+import { objectIfAny, objectOf, step } from "../steps.ts";
 import { withdrawalTotals } from "../store/d1/tenant-work.ts";
 import { claimSignUp, insertTenant, ping } from "../store/d1/tenants.ts";
 import { createApp, ON_EVERY_ANSWER } from "./app.ts";
@@ -37,6 +38,7 @@ function servicesOf(env: Env): Services {
     settings: readSettings(env),
     tenant: (tenantId) => objectOf("Tenant", env.TENANT, tenantId),
     scanner: (network) => objectOf("ChainScanner", env.CHAIN_SCANNER, network),
+    monitor: () => objectIfAny("Monitor", env.MONITOR, MONITOR_NAME),
     store: {
       insertTenant: (tenant, key) => insertTenant(env.DB, tenant, key),
       claimSignUp: (claim) => claimSignUp(env.DB, claim),

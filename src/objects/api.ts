@@ -6,6 +6,7 @@
  */
 
 import type { AddressType } from "../core/extended-key.ts";
+import type { TenantIncidentKind } from "../core/incident.ts";
 import type { ConfirmationRules } from "../core/policy.ts";
 import type { PoliciesView, WithdrawalRulesView } from "../core/policy-view.ts";
 import type { Outcome, Refusal } from "../core/refusal.ts";
@@ -23,6 +24,7 @@ import type {
   EstimateView,
   EventType,
   EventView,
+  IncidentView,
   LedgerEntryView,
   Page,
   ReconciliationView,
@@ -107,6 +109,12 @@ export interface NewWithdrawal {
   readonly account: string;
   readonly externalId: string | null;
   readonly metadata: Record<string, string>;
+}
+
+export interface IncidentFilter {
+  readonly status?: "open" | "closed";
+  readonly kind?: TenantIncidentKind;
+  readonly network?: string;
 }
 
 export interface WithdrawalFilter {
@@ -331,6 +339,10 @@ export interface TenantApi {
   /** A person has looked at the incident that stopped the wallet. */
   resumeWallet(caller: Caller, network: string, idempotency: Idempotency): Promise<Answer<WalletView>>;
 
+  /** What is suspected is not among them. */
+  listIncidents(caller: Caller, filter: IncidentFilter, page: PageRequest): Promise<Answer<Page<IncidentView>>>;
+  getIncident(caller: Caller, id: string): Promise<Answer<IncidentView>>;
+
   /** The latest report; refuses `not_found` before the first. */
   getReconciliation(caller: Caller): Promise<Answer<ReconciliationView>>;
   runReconciliation(caller: Caller, idempotency: Idempotency): Promise<Answer<ReconciliationView>>;
@@ -428,7 +440,20 @@ export interface TenantPeerApi {
    * Cron's watchdog for a tenant with withdrawals under way: arms the alarm when it is missing or overdue and
    * reconciles when the last report is old. `isIdle`: nothing is left to look after.
    */
-  patrol(): Promise<{ readonly isIdle: boolean; readonly unresolved: number; readonly mismatches: number }>;
+  patrol(): Promise<{
+    readonly isIdle: boolean;
+    readonly unresolved: number;
+    readonly mismatches: number;
+    readonly alarm: OverdueAlarm | null;
+  }>;
+}
+
+/** An object had something to do and nothing had woken it, when cron looked in. */
+export interface OverdueAlarm {
+  /** When it should have woken, unix ms; null: nobody knows, no alarm was set. */
+  readonly dueAt: number | null;
+  /** No alarm was set at all; otherwise one is, and is late. */
+  readonly isMissing: boolean;
 }
 
 // ---- scanner ----------------------------------------------------------------------------------
@@ -485,7 +510,7 @@ export interface ScannerApi {
   }): Promise<Outcome<null>>;
   status(): Promise<ScannerStatus>;
   /** Cron's watchdog: arms the alarm when it is missing or overdue, and catches up with the network's settings. */
-  patrol(): Promise<void>;
+  patrol(): Promise<OverdueAlarm | null>;
   /** A person accepts a deep reorganisation. `fromHeight`: first replaced height, null: find it. */
   resume(fromHeight: number | null): Promise<Outcome<{ fromHeight: number }>>;
 }
@@ -509,6 +534,8 @@ export interface EndpointState {
   readonly disabledReason: DisabledReason | null;
   /** Unix ms; of no two changes the same. null: enabled. */
   readonly disabledAt: number | null;
+  /** Since when every attempt failed, unix ms; null: the latest one did not. Told once that is long ago, and when it is over. */
+  readonly failingSince: number | null;
   /** null: signed with a secret that both sides have. */
   readonly publicKey: string | null;
 }
@@ -551,5 +578,5 @@ export interface EndpointApi {
   /** Forgets everything: the endpoint was deleted. */
   close(): Promise<void>;
   /** Cron's watchdog: arms the alarm when it is missing or overdue. */
-  patrol(): Promise<void>;
+  patrol(): Promise<OverdueAlarm | null>;
 }

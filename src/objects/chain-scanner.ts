@@ -13,11 +13,12 @@ import { type Env, readSettings } from "../env.ts";
 import { migrateScannerDb, openScannerDb, type ScannerDb } from "../store/scanner/database.ts";
 import { earliestJobDue } from "../store/scanner/job-store.ts";
 import { allCounters, readState } from "../store/scanner/state-store.ts";
-import type { ScannerApi, ScannerStatus, WatchRequest } from "./api.ts";
+import type { OverdueAlarm, ScannerApi, ScannerStatus, WatchRequest } from "./api.ts";
 import { isActive } from "./scanner/active.ts";
 import { freshMemory, type Memory, type ScannerContext, stateOf } from "./scanner/context.ts";
 import { resume } from "./scanner/halt.ts";
 import { poll } from "./scanner/poll.ts";
+import { tellHalt } from "./scanner/sights.ts";
 import { listToken, ready, scannedTo, startBackfill, unwatch, watch } from "./scanner/watch.ts";
 import { type SteppedStorage, steppedStorage } from "./stepped-storage.ts";
 
@@ -133,11 +134,15 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
     };
   }
 
-  async patrol(): Promise<void> {
+  async patrol(): Promise<OverdueAlarm | null> {
     const s = this.#open();
-    if (s === null || !isActive(s)) return;
+    if (s === null || !isActive(s)) return null;
+    tellHalt(s);
     const at = await this.#storage.getAlarm();
-    if (at === null || at < s.now() - OVERDUE_MS) await this.#storage.setAlarm(s.now());
+    if (at !== null && at >= s.now() - OVERDUE_MS) return null;
+    await this.#storage.setAlarm(s.now());
+    // While it fires no alarm is set: the poll that goes on sets the next one.
+    return s.memory.sights.polls > 0 ? null : { dueAt: at, isMissing: at === null };
   }
 
   override async alarm(): Promise<void> {
@@ -145,6 +150,7 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
     if (s === null) return;
     const startedAt = s.now();
     let more = false;
+    s.memory.sights.polls++;
     try {
       more = await poll(s);
     } catch (error) {
@@ -153,6 +159,7 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
       s.memory.lastError = error instanceof Error ? error.message : String(error);
       console.error(JSON.stringify({ at: "poll", network: s.network.id, error: s.memory.lastError }));
     }
+    s.memory.sights.polls--;
     if (!isActive(s)) return;
     await this.#storage.setAlarm(this.#nextPoll(s, startedAt, more));
   }

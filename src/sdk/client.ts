@@ -5,6 +5,7 @@ import type { AbortSignalLike, Fetch } from "./platform.ts";
 import { ApiKeyCalls, SessionCalls, SignUpCalls, TenantCalls } from "./resources/access.ts";
 import { AddressCalls, AssetCalls, BackfillCalls, DepositCalls, NetworkCalls, XpubCalls } from "./resources/chain.ts";
 import { EventCalls } from "./resources/events.ts";
+import { IncidentCalls } from "./resources/incidents.ts";
 import { BalanceCalls, LedgerEntryCalls, ReconciliationCalls } from "./resources/ledger.ts";
 import { PolicyCalls, WalletCalls, WithdrawalCalls } from "./resources/payouts.ts";
 import { WebhookEndpointCalls } from "./resources/webhook-endpoints.ts";
@@ -54,6 +55,7 @@ export class Sluice {
   readonly policies: PolicyCalls;
   readonly webhookEndpoints: WebhookEndpointCalls;
   readonly events: EventCalls;
+  readonly incidents: IncidentCalls;
   readonly backfills: BackfillCalls;
   readonly reconciliation: ReconciliationCalls;
   readonly #baseUrl: string;
@@ -91,6 +93,7 @@ export class Sluice {
     this.policies = new PolicyCalls(transport);
     this.webhookEndpoints = new WebhookEndpointCalls(transport);
     this.events = new EventCalls(transport);
+    this.incidents = new IncidentCalls(transport);
     this.backfills = new BackfillCalls(transport);
     this.reconciliation = new ReconciliationCalls(transport);
   }

@@ -50,6 +50,15 @@ async function signatureOf(key: SigningKey, signed: Uint8Array): Promise<Uint8Ar
   return new Uint8Array(await crypto.subtle.sign({ name: "Ed25519" }, key.key, new Uint8Array(signed)));
 }
 
+/** Whether a secret can sign. */
+export function checkSecret(secret: string): boolean {
+  try {
+    return secretKey(secret).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 /** The key inside a secret. The prefix is optional, the rest is always base64. The secret never gets into an error. */
 function secretKey(secret: string): Uint8Array {
   const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;

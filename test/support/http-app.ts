@@ -10,6 +10,7 @@ import { mintSessionToken } from "../../src/core/session-token.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Sandbox, Services, SignUpClaim } from "../../src/http/services.ts";
 import type { Answer, RateState, ScannerApi, TenantApi } from "../../src/objects/api.ts";
+import type { MonitorApi } from "../../src/objects/monitor-api.ts";
 
 export const PEPPER = "a pepper that is long enough for tests";
 export const OPERATOR_TOKEN = "an-operator-token-for-tests-0123456789";
@@ -39,7 +40,7 @@ export const LOCAL: NetworkSettings = {
 };
 
 export interface Call {
-  readonly to: "tenant" | "scanner" | "store" | "limiter";
+  readonly to: "tenant" | "scanner" | "monitor" | "store" | "limiter";
   readonly id: string;
   readonly method: string;
   readonly args: readonly unknown[];
@@ -51,6 +52,8 @@ type Fakes = Readonly<Record<string, (...args: never[]) => unknown>>;
 export interface Options {
   readonly tenant?: Fakes;
   readonly scanner?: Fakes | ((network: string) => Fakes);
+  /** null: the service has none. */
+  readonly monitor?: Fakes | null;
   readonly store?: Fakes;
   readonly networks?: readonly NetworkSettings[];
   readonly signUpLimit?: (address: string) => Promise<boolean>;
@@ -75,6 +78,8 @@ export function fakeApp(options: Options = {}) {
       const fakes = typeof options.scanner === "function" ? options.scanner(id) : options.scanner;
       return fake<ScannerApi>("scanner", id, fakes ?? {}, calls);
     },
+    monitor: () =>
+      options.monitor === null ? null : fake<MonitorApi>("monitor", "monitor", options.monitor ?? {}, calls),
     store: fake<Services["store"]>(
       "store",
       "d1",

@@ -8,10 +8,11 @@
  */
 
 import { DurableObject } from "cloudflare:workers";
+import { hasFailedLong } from "../../core/webhook-schedule.ts";
 import { type Env, readSettings } from "../../env.ts";
 import { objectOf } from "../../steps.ts";
 import { recordEndpointWait } from "../../store/d1/waits.ts";
-import { type EndpointRow, readEndpoint, setTellAt } from "../../store/endpoint/config.ts";
+import { type EndpointRow, noteNews, readEndpoint, setTellAt } from "../../store/endpoint/config.ts";
 import { migrateEndpointDb, openEndpointDb } from "../../store/endpoint/database.ts";
 import { pruneSettled } from "../../store/endpoint/history.ts";
 import { publicKeyOf, resealKey, signingKeys } from "../../store/endpoint/key-store.ts";
@@ -21,7 +22,7 @@ import { Pace } from "../../webhooks/pace.ts";
 import { LOOK_UP_DEADLINE_MS } from "../../webhooks/resolver.ts";
 import type { SigningKey } from "../../webhooks/signature.ts";
 import { placePolicy } from "../../webhooks/target-place.ts";
-import type { EndpointState, TenantPeerApi } from "../api.ts";
+import type { EndpointState, OverdueAlarm, TenantPeerApi } from "../api.ts";
 import { SecretBox } from "../secret-box.ts";
 import { soon } from "../soon.ts";
 import { steppedStorage } from "../stepped-storage.ts";
@@ -42,6 +43,8 @@ const LONG_WAIT_MS = 60_000;
 /** Rest after something broke on our own side. */
 const FAULT_PAUSE_MS = 60_000;
 const TELL_RETRY_MS = 60_000;
+/** While it does nothing but fail, the tenant hears of it at most so often. */
+const TELL_FAILING_MS = 15 * 60_000;
 const RETENTION_MS = 30 * 24 * 3_600_000;
 const ROWS_PRUNED_AT_ONCE = 500;
 
@@ -61,6 +64,7 @@ export abstract class EndpointBase extends DurableObject<Env> {
   #armedFor: number | null = null;
   #paceTimer: ReturnType<typeof setTimeout> | null = null;
   #telling = false;
+  #toldFailingAt: number | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -81,9 +85,22 @@ export abstract class EndpointBase extends DurableObject<Env> {
     await this.storage.clear();
   }
 
-  async patrol(): Promise<void> {
+  async patrol(): Promise<OverdueAlarm | null> {
     this.#armedFor = await this.storage.getAlarm();
+    const overdue = this.#overdueAlarm();
     this.advance();
+    return overdue;
+  }
+
+  /** Whether something is long due, is not under way, and has no alarm that could still begin it. */
+  #overdueAlarm(): OverdueAlarm | null {
+    const endpoint = this.endpoint();
+    if (endpoint === null || this.inFlight.size > 0 || this.#telling) return null;
+    const overdueAt = this.clock() - ALARM_OVERDUE_MS;
+    const heads = endpoint.status === "enabled" ? queue.readHeads(this.db, 1) : [];
+    const dueAt = Math.min(...[endpoint.tellAt, heads[0]?.nextAt].map((at) => at ?? Number.POSITIVE_INFINITY));
+    const isArmed = this.#armedFor !== null && this.#armedFor > overdueAt;
+    return dueAt > overdueAt || isArmed ? null : { dueAt, isMissing: this.#armedFor === null };
   }
 
   /** May run twice, early or late: what it does depends on the due times alone. */
@@ -172,7 +189,18 @@ export abstract class EndpointBase extends DurableObject<Env> {
     if (endpoint === null) return;
     this.storage.transactionSync(() => {
       commitAttempt(this.db, endpoint, sent, result, this.clock(), this.random());
+      this.#noteFailing();
     });
+  }
+
+  /** In the commit of an attempt. What was told is forgotten with the instance, and told once more. */
+  #noteFailing(): void {
+    const endpoint = this.endpoint();
+    const now = this.clock();
+    if (endpoint?.status !== "enabled" || !hasFailedLong(endpoint.failingSince, now)) return;
+    if (this.#toldFailingAt !== null && now - this.#toldFailingAt < TELL_FAILING_MS) return;
+    this.#toldFailingAt = now;
+    noteNews(this.db, now);
   }
 
   /** Keeps a fault of our own from turning into a loop. It counts as no attempt. */
@@ -244,9 +272,9 @@ export abstract class EndpointBase extends DurableObject<Env> {
     }
   }
 
-  protected stateOf({ revision, status, disabledReason, statusAt }: EndpointRow): EndpointState {
+  protected stateOf({ revision, status, disabledReason, statusAt, failingSince }: EndpointRow): EndpointState {
     const disabledAt = status === "disabled" ? statusAt : null;
-    return { revision, status, disabledReason, disabledAt, publicKey: publicKeyOf(this.db) };
+    return { revision, status, disabledReason, disabledAt, failingSince, publicKey: publicKeyOf(this.db) };
   }
 
   protected endpoint(): EndpointRow | null {

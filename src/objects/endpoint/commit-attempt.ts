@@ -5,8 +5,8 @@
  * disabled or enabled, and events replayed.
  */
 
-import { decideAfterAttempt, decideHealth } from "../../core/webhook-schedule.ts";
-import { disableEndpoint, type EndpointRow, setFailingSince } from "../../store/endpoint/config.ts";
+import { decideAfterAttempt, decideHealth, hasFailedLong } from "../../core/webhook-schedule.ts";
+import { disableEndpoint, type EndpointRow, noteNews, setFailingSince } from "../../store/endpoint/config.ts";
 import type { EndpointDb } from "../../store/endpoint/database.ts";
 import { readDelivery, readHeads, recordAttempt, reschedule, settle } from "../../store/endpoint/queue.ts";
 import type { AttemptResult } from "../../webhooks/delivery.ts";
@@ -41,7 +41,10 @@ export function commitAttempt(
     case "given_up":
       settle(db, row, "given_up", next.failures, now);
       // With nothing left to send, nothing fails: the time until the next event is no failure.
-      if (readHeads(db, 1).length === 0) setFailingSince(db, null);
+      if (readHeads(db, 1).length === 0) {
+        setFailingSince(db, null);
+        if (hasFailedLong(endpoint.failingSince, now)) noteNews(db, now);
+      }
       return;
     case "retry":
       reschedule(db, row.position, next.failures, next.nextAt);
@@ -61,4 +64,5 @@ function commitHealth(db: EndpointDb, endpoint: EndpointRow, sent: Sent, result:
   const health = decideHealth(endpoint.failingSince, result.outcome, now);
   if (health.failingSince !== endpoint.failingSince) setFailingSince(db, health.failingSince);
   if (health.disable !== null) disableEndpoint(db, health.disable, now);
+  else if (health.failingSince === null && hasFailedLong(endpoint.failingSince, now)) noteNews(db, now);
 }

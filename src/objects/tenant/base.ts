@@ -13,7 +13,7 @@ import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
 import { lastSequence } from "../../store/tenant/event-store.ts";
 import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
 import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
-import type { Answer, Caller } from "../api.ts";
+import type { Answer, Caller, OverdueAlarm } from "../api.ts";
 import { SecretBox } from "../secret-box.ts";
 import { steppedStorage } from "../stepped-storage.ts";
 import { releaseDeleted } from "./addresses.ts";
@@ -23,12 +23,15 @@ import type { TenantContext } from "./context.ts";
 import { closeDeleted, tellTargets } from "./endpoints.ts";
 import { EventWaits } from "./event-waits.ts";
 import { handOff, hasToHandOff } from "./hand-off.ts";
+import { hasIncidentsToTell, tellIncidents } from "./incidents/tell.ts";
 import { Turns } from "./turns.ts";
 import { driveWithdrawals } from "./withdrawals/drive.ts";
 
 /** How long after a commit the alarm looks whether its follow-up was done. */
 const FOLLOW_UP_MS = 2_000;
 const RETRY_MS = 15_000;
+/** A look at a wallet that is due for so long was forgotten. */
+const OVERDUE_MS = 60_000;
 
 export abstract class TenantBase extends DurableObject<Env> {
   /** Set by tests; unix milliseconds. */
@@ -39,6 +42,8 @@ export abstract class TenantBase extends DurableObject<Env> {
   /** What the alarm is set to; null: it has fired, or nothing is known of it. */
   #armedFor: number | null = null;
   #followUp: Promise<boolean> | null = null;
+  /** Runs of the whole work, at this moment. */
+  #atWork = 0;
   #followAgain = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -66,6 +71,7 @@ export abstract class TenantBase extends DurableObject<Env> {
         expiringChains: new Map(),
         expiringSigners: new Map(),
       },
+      lookedAt: new Map(),
       secrets: new SecretBox(() => readSettings(env).rootKeys, random),
     };
     ctx.blockConcurrencyWhile(async () => {
@@ -101,13 +107,23 @@ export abstract class TenantBase extends DurableObject<Env> {
 
   /** Does now what a commit left to do; the alarm stands behind it. */
   protected followUpSoon(): void {
-    if (!hasToHandOff(this.c) && nextWalletDue(this.c.db) === null) return;
+    const { c } = this;
+    if (!hasToHandOff(c) && !hasIncidentsToTell(c) && nextWalletDue(c.db) === null) return;
     this.followUpLater();
     this.ctx.waitUntil(this.#workOff().then((complete) => (complete ? this.#arm(null) : undefined)));
   }
 
   protected followUpLater(): void {
     void this.#arm(this.clock() + FOLLOW_UP_MS);
+  }
+
+  /** Whether a look at a wallet is long due, with nobody at it and no alarm that could still make it. */
+  protected async overdueAlarm(): Promise<OverdueAlarm | null> {
+    const dueAt = nextWalletDue(this.c.db);
+    const overdueAt = this.clock() - OVERDUE_MS;
+    if (dueAt === null || dueAt > overdueAt || this.#atWork > 0) return null;
+    const at = await this.c.storage.getAlarm();
+    return at !== null && at > overdueAt ? null : { dueAt, isMissing: at === null };
   }
 
   /**
@@ -128,7 +144,9 @@ export abstract class TenantBase extends DurableObject<Env> {
   /** Hands over and pays, side by side: a chain that answers slowly delays nobody's events. @returns whether all is done */
   async #workOff(): Promise<boolean> {
     const drive = async () => (await driveWithdrawals(this.c, this.tenantId())) === 0 || this.#follow();
+    this.#atWork++;
     const parts = await Promise.allSettled([this.#follow(), drive()]);
+    this.#atWork--;
     for (const part of parts) {
       if (part.status === "rejected")
         console.warn(JSON.stringify({ at: "tenant follow-up", error: String(part.reason) }));
@@ -163,6 +181,7 @@ export abstract class TenantBase extends DurableObject<Env> {
       () => closeDeleted(c),
       () => tellTargets(c, this.tenantId()),
       () => handOverBackfills(c, this.tenantId()),
+      () => tellIncidents(c, this.tenantId()),
     ];
     let complete = true;
     for (const step of steps) {

@@ -35,7 +35,7 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
   async deleteEndpoint(caller: Caller, id: string) {
     return this.serve(caller, "webhooks:write", () => {
       this.followUpLater();
-      return endpoints.deleteEndpoint(this.c, id);
+      return endpoints.deleteEndpoint(this.c, caller.tenantId, id);
     });
   }
 

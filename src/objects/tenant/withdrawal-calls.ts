@@ -12,6 +12,7 @@ import type {
   WithdrawalFilter,
 } from "../api.ts";
 import { TenantBase } from "./base.ts";
+import { isAnyRecovering, lookAgain } from "./incidents/look.ts";
 import * as byHand from "./withdrawals/by-hand.ts";
 import { createWithdrawal } from "./withdrawals/create.ts";
 import { estimateWithdrawal } from "./withdrawals/estimate.ts";
@@ -104,9 +105,11 @@ export abstract class TenantWithdrawals extends TenantBase {
   }
 
   async patrol() {
+    const alarm = await this.overdueAlarm();
     const looked = await patrolWithdrawals(this.c, this.tenantId());
-    if (!looked.isIdle) this.followUpSoon();
-    return looked;
+    const written = lookAgain(this.c, this.tenantId());
+    if (!looked.isIdle || written > 0) this.followUpSoon();
+    return { ...looked, isIdle: looked.isIdle && !isAnyRecovering(this.c), alarm };
   }
 
   protected policies(): PoliciesView {
