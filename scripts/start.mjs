@@ -18,6 +18,8 @@ import { applyMigrations, logFileOf, startCron, startWorker, urlOf } from "./wor
 
 /** Children of a start that was killed notice, store the chain, and end. */
 const LEFTOVERS_GRACE_MS = 3_000;
+/** Settings that the Worker gets as they are given, beside those of networks. */
+const PASSED_ON = new Set(["NETWORKS", "DNS_RESOLVER", "LOG_LEVEL", "OPERATOR_WEBHOOK_URL", "OPERATOR_WEBHOOK_SECRET"]);
 
 async function main() {
   const asked = askedToEnd();
@@ -104,8 +106,7 @@ function bindingsOf(given, folder, chainUrl) {
     SECRETS_KEY: secretOf(folder.path, "secrets-key", given.SECRETS_KEY, firstRootKey),
   };
   for (const [name, value] of Object.entries(given)) {
-    if (/^RPC_[A-Z0-9_]+$/.test(name) || ["NETWORKS", "DNS_RESOLVER", "LOG_LEVEL"].includes(name))
-      bindings[name] = value;
+    if (/^RPC_[A-Z0-9_]+$/.test(name) || PASSED_ON.has(name)) bindings[name] = value;
   }
   if (chainUrl !== undefined) bindings.RPC_LOCAL = chainUrl;
   return bindings;

@@ -11,6 +11,7 @@ import type { NetworkSettings } from "./core/network.ts";
 import { networksFrom } from "./core/network-settings.ts";
 import { BUILT_IN_NETWORKS } from "./core/networks.ts";
 import { LOG_LEVELS, type LogLevel, setLog } from "./log.ts";
+import { type OperatorWebhook, operatorWebhookFrom } from "./webhooks/operator-target.ts";
 
 /** The part of the environment that is text. */
 export interface SettingsSource {
@@ -31,6 +32,9 @@ export interface SettingsSource {
   readonly LOG_LEVEL?: string | undefined;
   /** URL of a DNS-over-HTTPS resolver (RFC 8484): what webhook targets' names lead to is looked up there. */
   readonly DNS_RESOLVER?: string | undefined;
+  /** Where the operator is told of incidents, and the `whsec_` secret that signs it: both or neither. */
+  readonly OPERATOR_WEBHOOK_URL?: string | undefined;
+  readonly OPERATOR_WEBHOOK_SECRET?: string | undefined;
   /** JSON by network id: see core/network-settings.ts. */
   readonly NETWORKS?: string | undefined;
   /** `RPC_<NETWORK>`: one or more URLs, comma-separated. A network is on when it has one. */
@@ -63,6 +67,8 @@ export interface Settings {
   readonly logLevel: LogLevel;
   /** null: names are not looked up. */
   readonly dnsResolver: string | null;
+  /** null: the operator is not called. */
+  readonly operatorWebhook: OperatorWebhook | null;
 }
 
 /** The settings are wrong. `problems` has all of them, safe to show and log. */
@@ -125,6 +131,11 @@ function parse(env: SettingsSource): Settings {
   const allowLocalWebhooks = flag(env.ALLOW_LOCAL_WEBHOOKS, "ALLOW_LOCAL_WEBHOOKS", problems);
   const dnsResolver = resolverUrl(env.DNS_RESOLVER, problems);
   const logLevel = levelFrom(env.LOG_LEVEL, problems);
+  const { OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET: whsec } = env;
+  const { webhook: operatorWebhook, problems: faults } = operatorWebhookFrom(url, whsec, {
+    allowLocal: allowLocalWebhooks,
+  });
+  problems.push(...faults);
   const knownNetworks = allNetworks(env.NETWORKS, problems);
   const networks = enabledNetworks(env, knownNetworks, problems);
   if (problems.length > 0) throw new SettingsError(problems);
@@ -138,6 +149,7 @@ function parse(env: SettingsSource): Settings {
     allowLocalWebhooks,
     logLevel,
     dnsResolver,
+    operatorWebhook,
   };
 }
 
@@ -145,7 +157,15 @@ function parse(env: SettingsSource): Settings {
 function secretsOf(env: SettingsSource, { keyPepper, operatorToken, walletSeed, rootKeys, networks }: Settings) {
   const urls = [...networks.values()].flatMap((network) => network.urls);
   const keys = rootKeys.flatMap(({ bytes }) => [toBase64(bytes), hexOf(bytes)]);
-  return [keyPepper, operatorToken, walletSeed, env.WALLET_SEED ?? "", ...keys, ...urls.flatMap(keysIn)];
+  return [
+    keyPepper,
+    operatorToken,
+    walletSeed,
+    env.WALLET_SEED ?? "",
+    env.OPERATOR_WEBHOOK_SECRET ?? "",
+    ...keys,
+    ...urls.flatMap(keysIn),
+  ];
 }
 
 /** Ends of paths that are the chain's name are as long as keys that somebody made by hand: they are hidden with them. */

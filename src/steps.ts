@@ -47,3 +47,8 @@ export function objectOf<T extends object>(kind: string, namespace: Namespace, n
     },
   }) as unknown as T;
 }
+
+/** The same of a kind that a service need not have; null: it has none. */
+export function objectIfAny<T extends object>(kind: string, namespace: Namespace | undefined, name: string): T | null {
+  return namespace === undefined ? null : objectOf<T>(kind, namespace, name);
+}

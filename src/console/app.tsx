@@ -16,6 +16,7 @@ import { AddressesPage } from "./pages/addresses.tsx";
 import { ApiKeysPage } from "./pages/api-keys.tsx";
 import { DepositPage } from "./pages/deposit.tsx";
 import { DepositsPage } from "./pages/deposits.tsx";
+import { IncidentsPage } from "./pages/incidents.tsx";
 import { LedgerPage } from "./pages/ledger.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { PoliciesPage } from "./pages/policies.tsx";
@@ -91,6 +92,7 @@ function Gate() {
             <Route path="/webhooks/:id" element={<WebhookPage />} />
             <Route path="/keys" element={<ApiKeysPage />} />
             <Route path="/policies" element={<PoliciesPage />} />
+            <Route path="/incidents" element={<IncidentsPage />} />
             <Route path="/ledger" element={<LedgerPage />} />
             <Route path="/reconciliation" element={<ReconciliationPage />} />
             <Route path="/sandbox" element={<SandboxPage />} />

@@ -16,8 +16,9 @@ const CHANGES: Record<string, readonly Noun[]> = {
   deposit: ["deposits", "balances", "entries", "networks"],
   withdrawal: ["withdrawals", "balances", "entries", "wallets"],
   account: ["balances", "entries"],
-  network: ["networks"],
+  network: ["networks", "incidents"],
   endpoint: ["endpoints"],
+  incident: ["incidents"],
   webhook: ["endpoints"],
 };
 /** Of the latest events the page keeps so many. */

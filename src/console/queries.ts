@@ -24,6 +24,7 @@ export type Noun =
   | "policies"
   | "endpoints"
   | "deliveries"
+  | "incidents"
   | "keys"
   | "reconciliation"
   | "sandbox";

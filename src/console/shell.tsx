@@ -17,6 +17,7 @@ const PAGES = [
   ["/addresses", "Addresses"],
   ["/withdrawals", "Withdrawals"],
   ["/webhooks", "Webhooks"],
+  ["/incidents", "Incidents"],
   ["/ledger", "Ledger"],
   ["/reconciliation", "Reconciliation"],
   ["/policies", "Policies"],

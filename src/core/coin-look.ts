@@ -158,6 +158,29 @@ function agreedSpenders(looks: readonly CoinLook[], quorum: number): AgreedCoins
   return agreed;
 }
 
+/** So many blocks one provider may be ahead of another before it says something against either. */
+const SPREAD_BLOCKS = 2;
+
+/**
+ * What two providers say that cannot both be so on one chain, in words; null: nothing. A fork at the head is among it,
+ * and passes.
+ */
+export function contradictionIn(looks: readonly CoinLook[]): string | null {
+  for (const { spenders } of looks) {
+    for (const [pin, spender] of spenders) {
+      if (spender === null || spender === "missing") continue;
+      for (const other of looks) {
+        const said = other.spenders.get(pin);
+        if (said === undefined || isSame(said, spender)) continue;
+        if (said !== null && said !== "missing") return `two accounts of what spends ${pin}`;
+        if (other.head >= spender.height + SPREAD_BLOCKS)
+          return `${pin} is spent in block ${spender.height} for one, and not up to ${other.head} for another`;
+      }
+    }
+  }
+  return null;
+}
+
 /** The word that enough gave: more than half, so there is one at most. */
 function believed<T>(said: readonly T[], quorum: number, same: (a: T, b: T) => boolean): T | undefined {
   return said.find((one) => said.filter((other) => same(one, other)).length >= quorum);

@@ -117,6 +117,22 @@ function newsOf(
   return looks.some(({ found }) => found.get(txId) === "pending") ? { kind: "seen" } : { kind: "waiting" };
 }
 
+/** What two providers say that cannot both be so on one chain, in words; null: nothing. */
+export function contradictionIn(looks: readonly ExpiringLook[]): string | null {
+  for (const { found } of looks) {
+    for (const [txId, landed] of found) {
+      if (!isLanded(landed)) continue;
+      for (const other of looks) {
+        const said = other.found.get(txId);
+        if (isLanded(said) && factsOf(said) !== factsOf(landed)) return `two accounts of ${txId}`;
+        if (said === null && other.finalHeight >= landed.height)
+          return `${txId} is in block ${landed.height} for one, and in no final block up to ${other.finalHeight} for another`;
+      }
+    }
+  }
+  return null;
+}
+
 /** Whether it moved exactly this, as the chain shows it. */
 export function showsMove({ moves }: Landed, wanted: LandedMove): boolean {
   return moves.some(

@@ -6,6 +6,7 @@
 
 import type { AddressType } from "./extended-key.ts";
 import type { FeeKind } from "./fee-kind.ts";
+import type { IncidentKind, TenantIncidentKind } from "./incident.ts";
 import type { DisabledReason } from "./webhook-schedule.ts";
 import type { WithdrawalState } from "./withdrawal.ts";
 
@@ -258,6 +259,31 @@ export interface ReconciliationView {
   counters: Record<string, number>;
 }
 
+export interface IncidentView {
+  id: string;
+  kind: TenantIncidentKind;
+  /** A network's, a withdrawal's or an endpoint's id; of a wallet `<network>/<address>`. */
+  subject: string;
+  /** null: it is of no network. */
+  network: string | null;
+  status: "open" | "closed";
+  opened_at: string;
+  closed_at: string | null;
+  /** One sentence. */
+  summary: string;
+  /** What shows it, as it stood when it was last looked at. */
+  evidence: Record<string, string | number | null>;
+  /** The page that says what to do, in the documentation's folder. */
+  runbook: string;
+}
+
+/** Of every tenant, and of the service as a whole. */
+export interface OperatorIncidentView extends Omit<IncidentView, "kind"> {
+  kind: IncidentKind;
+  /** null: no tenant's. */
+  tenant_id: string | null;
+}
+
 export const EVENT_TYPES = [
   "deposit.pending",
   "deposit.dropped",
@@ -271,6 +297,8 @@ export const EVENT_TYPES = [
   "network.resumed",
   "webhook.test",
   "endpoint.disabled",
+  "incident.opened",
+  "incident.closed",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

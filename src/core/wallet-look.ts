@@ -128,6 +128,33 @@ export function agree(
   };
 }
 
+/** So many blocks one provider may be ahead of another before it says something against either. */
+const SPREAD_BLOCKS = 2;
+
+/**
+ * What two providers say that cannot both be so on one chain, in words; null: nothing. A fork at the head is among it,
+ * and passes.
+ */
+export function contradictionIn(looks: readonly WalletLook[]): string | null {
+  for (const look of looks) {
+    for (const receipt of look.receipts.values()) {
+      const { txId, height } = receipt;
+      for (const other of looks) {
+        const own = other.receipts.get(txId);
+        if (own !== undefined && !isSame(own, receipt)) return `two accounts of ${txId}`;
+        if (own === undefined && other !== look && other.head >= height + SPREAD_BLOCKS)
+          return `${txId} is in block ${height} for one, and in none up to ${other.head} for another`;
+      }
+    }
+    for (const other of looks) {
+      const isOfOneHeight = other.finalHeight === look.finalHeight && look.nonceFinal !== null;
+      if (isOfOneHeight && other.nonceFinal !== null && other.nonceFinal !== look.nonceFinal)
+        return `final nonces ${look.nonceFinal} and ${other.nonceFinal} at height ${look.finalHeight}`;
+    }
+  }
+  return null;
+}
+
 /** The `quorum`-th highest: so many reach it. */
 function reached(values: readonly number[], quorum: number): number | null {
   return [...values].sort((a, b) => b - a)[quorum - 1] ?? null;

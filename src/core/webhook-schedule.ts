@@ -78,6 +78,14 @@ export type DisabledReason = "gone" | "failing" | "by_request";
 /** An endpoint that does nothing but fail for this long is disabled. */
 export const FAILING_LIMIT_MS = 5 * 24 * HOUR;
 
+/** One that has done nothing but fail for this long is told of as failing. */
+export const FAILING_LONG_MS = HOUR;
+
+/** Whether its owner is to be told, or was told, that it fails. */
+export function hasFailedLong(failingSince: number | null, now: number): boolean {
+  return failingSince !== null && now - failingSince >= FAILING_LONG_MS;
+}
+
 export interface EndpointHealth {
   /** When the first attempt failed after which none succeeded, unix ms; null: the latest one succeeded. */
   readonly failingSince: number | null;

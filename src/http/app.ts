@@ -18,6 +18,7 @@ import { backfillRoutes } from "./routes/backfills.ts";
 import { depositRoutes } from "./routes/deposits.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { incidentRoutes } from "./routes/incidents.ts";
 import { ledgerRoutes } from "./routes/ledger.ts";
 import { networkRoutes } from "./routes/networks.ts";
 import { operatorRoutes } from "./routes/operator.ts";
@@ -74,6 +75,7 @@ export function createApp(services: Services): App {
   walletRoutes(app);
   reconciliationRoutes(app);
   eventRoutes(app);
+  incidentRoutes(app);
   webhookEndpointRoutes(app);
   auditRoutes(app);
   backfillRoutes(app);

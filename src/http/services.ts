@@ -18,8 +18,8 @@ export interface Services {
   };
   tenant(tenantId: string): TenantApi;
   scanner(network: string): ScannerApi;
-  /** What all objects told of themselves; null where there is none. */
-  readonly monitor: (() => MonitorApi) | null;
+  /** What the operator sees; null where there is none. */
+  monitor(): MonitorApi | null;
   readonly store: EdgeStore;
   /** Whether this client may sign up once more now; null where nothing limits. */
   readonly signUpLimit: ((clientAddress: string) => Promise<boolean>) | null;

@@ -7,8 +7,8 @@ import { newId } from "../core/ids.ts";
 import type { Refusal } from "../core/refusal.ts";
 import { type Env, readSettings } from "../env.ts";
 import { log } from "../log.ts";
-import { MONITOR_NAME, type MonitorApi } from "../objects/monitor-api.ts";
-import { objectOf, step } from "../steps.ts";
+import { MONITOR_NAME } from "../objects/monitor-api.ts";
+import { objectIfAny, objectOf, step } from "../steps.ts";
 import { claimSignUp, insertTenant, ping } from "../store/d1/tenants.ts";
 import { createApp, ON_EVERY_ANSWER } from "./app.ts";
 import { problemParts } from "./problem.ts";
@@ -32,12 +32,12 @@ export async function serve(request: Request, env: Env): Promise<Response> {
 /** @throws SettingsError */
 function servicesOf(env: Env): Services {
   const limiter = env.SIGNUP_LIMITER;
-  const { SANDBOX: sandbox, MONITOR } = env;
+  const { SANDBOX: sandbox } = env;
   return {
     settings: readSettings(env),
     tenant: (tenantId) => objectOf("Tenant", env.TENANT, tenantId),
     scanner: (network) => objectOf("ChainScanner", env.CHAIN_SCANNER, network),
-    monitor: MONITOR === undefined ? null : () => objectOf<MonitorApi>("Monitor", MONITOR, MONITOR_NAME),
+    monitor: () => objectIfAny("Monitor", env.MONITOR, MONITOR_NAME),
     store: {
       insertTenant: (tenant, key) => insertTenant(env.DB, tenant, key),
       claimSignUp: (claim) => claimSignUp(env.DB, claim),

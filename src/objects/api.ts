@@ -6,6 +6,7 @@
  */
 
 import type { AddressType } from "../core/extended-key.ts";
+import type { TenantIncidentKind } from "../core/incident.ts";
 import type { ConfirmationRules } from "../core/policy.ts";
 import type { PoliciesView, WithdrawalRulesView } from "../core/policy-view.ts";
 import type { Outcome, Refusal } from "../core/refusal.ts";
@@ -24,6 +25,7 @@ import type {
   EstimateView,
   EventType,
   EventView,
+  IncidentView,
   LedgerEntryView,
   Page,
   ReconciliationView,
@@ -123,6 +125,12 @@ export interface NewWithdrawal {
   readonly account: string;
   readonly externalId: string | null;
   readonly metadata: Record<string, string>;
+}
+
+export interface IncidentFilter {
+  readonly status?: "open" | "closed";
+  readonly kind?: TenantIncidentKind;
+  readonly network?: string;
 }
 
 export interface WithdrawalFilter {
@@ -356,6 +364,10 @@ export interface TenantApi {
   /** A person has looked at the incident that stopped the wallet. */
   resumeWallet(caller: Caller, network: string, idempotency: Idempotency): Promise<Answer<WalletView>>;
 
+  /** What is suspected is not among them. */
+  listIncidents(caller: Caller, filter: IncidentFilter, page: PageRequest): Promise<Answer<Page<IncidentView>>>;
+  getIncident(caller: Caller, id: string): Promise<Answer<IncidentView>>;
+
   /** The latest report; refuses `not_found` before the first. */
   getReconciliation(caller: Caller): Promise<Answer<ReconciliationView>>;
   runReconciliation(caller: Caller, idempotency: Idempotency): Promise<Answer<ReconciliationView>>;
@@ -456,10 +468,20 @@ export interface TenantPeerApi {
   patrol(): Promise<Patrolled & { readonly isIdle: boolean; readonly unresolved: number; readonly mismatches: number }>;
 }
 
+/** An object had something to do and nothing had woken it, when cron looked in. */
+export interface OverdueAlarm {
+  /** When it should have woken, unix ms; null: nobody knows, no alarm was set. */
+  readonly dueAt: number | null;
+  /** No alarm was set at all; otherwise one is, and is late. */
+  readonly isMissing: boolean;
+}
+
 /** What cron found at an object, and takes to the monitor together with what it found at others. */
 export interface Patrolled {
   /** How long something was due that nothing had woken the object for; 0: nothing was. */
   readonly overdueMs: number;
+  /** null: what was due is well looked after. */
+  readonly alarm: OverdueAlarm | null;
   readonly report: Report | null;
 }
 
@@ -541,6 +563,8 @@ export interface EndpointState {
   readonly disabledReason: DisabledReason | null;
   /** Unix ms; of no two changes the same. null: enabled. */
   readonly disabledAt: number | null;
+  /** Since when every attempt failed, unix ms; null: the latest one did not. Told once that is long ago, and when it is over. */
+  readonly failingSince: number | null;
   /** null: signed with a secret that both sides have. */
   readonly publicKey: string | null;
 }

@@ -15,13 +15,14 @@ import { log } from "../log.ts";
 import { migrateScannerDb, openScannerDb, type ScannerDb } from "../store/scanner/database.ts";
 import { earliestJobDue } from "../store/scanner/job-store.ts";
 import { allCounters, readState } from "../store/scanner/state-store.ts";
-import type { Patrolled, ScannerApi, ScannerStatus, WatchRequest } from "./api.ts";
+import type { OverdueAlarm, Patrolled, ScannerApi, ScannerStatus, WatchRequest } from "./api.ts";
 import { Reporter } from "./reporter.ts";
 import { isActive } from "./scanner/active.ts";
 import { freshMemory, type Memory, type ScannerContext, stateOf } from "./scanner/context.ts";
 import { ScannerFigures } from "./scanner/figures.ts";
 import { resume } from "./scanner/halt.ts";
 import { poll } from "./scanner/poll.ts";
+import { tellHalt } from "./scanner/sights.ts";
 import { listToken, ready, scannedTo, startBackfill, unwatch, watch } from "./scanner/watch.ts";
 import { type SteppedStorage, steppedStorage } from "./stepped-storage.ts";
 
@@ -158,14 +159,20 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
 
   async patrol(): Promise<Patrolled> {
     const s = this.#open();
-    if (s === null) return { overdueMs: 0, report: null };
+    if (s === null) return { overdueMs: 0, alarm: null, report: null };
     let overdueMs = 0;
+    let alarm: OverdueAlarm | null = null;
     if (isActive(s)) {
+      tellHalt(s);
       const at = await this.#storage.getAlarm();
       overdueMs = Math.max(0, s.now() - (at ?? s.memory.lastPollAt ?? s.now()));
-      if (at === null || at < s.now() - OVERDUE_MS) await this.#storage.setAlarm(s.now());
+      if (at === null || at < s.now() - OVERDUE_MS) {
+        await this.#storage.setAlarm(s.now());
+        // While it fires no alarm is set: the poll that goes on sets the next one.
+        if (s.memory.sights.polls === 0) alarm = { dueAt: at, isMissing: at === null };
+      }
     }
-    return { overdueMs, report: this.reporter.report() };
+    return { overdueMs, alarm, report: this.reporter.report() };
   }
 
   override async alarm(): Promise<void> {
@@ -173,6 +180,7 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
     if (s === null) return;
     const startedAt = s.now();
     let more = false;
+    s.memory.sights.polls++;
     try {
       more = await poll(s);
     } catch (error) {
@@ -182,6 +190,7 @@ export class ChainScanner extends DurableObject<Env> implements ScannerApi {
       s.memory.lastError = error instanceof Error ? error.message : String(error);
       log("error", "poll_failed", { network: s.network.id, failed_polls: s.memory.failedPolls }, error);
     }
+    s.memory.sights.polls--;
     this.#tellMonitor();
     if (!isActive(s)) return;
     await this.#storage.setAlarm(this.#nextPoll(s, startedAt, more));

@@ -1,7 +1,10 @@
 /** What objects tell the operator's monitor, and what it answers. */
 
 import type { Figure } from "../core/figures.ts";
-import type { Incident } from "../core/incident.ts";
+import type { Evidence, Incident, IncidentKind, TenantIncidentKind } from "../core/incident.ts";
+import type { Outcome } from "../core/refusal.ts";
+import type { OperatorIncidentView, Page } from "../core/views.ts";
+import type { PageRequest } from "./api.ts";
 
 /** There is one. */
 export const MONITOR_NAME = "monitor";
@@ -19,6 +22,32 @@ export interface Report {
   readonly figures: readonly Figure[];
 }
 
+/** What is of no tenant: told by whoever meets it, opened and closed by the monitor. */
+export type ServiceIncidentKind = Exclude<IncidentKind, TenantIncidentKind> | "network_halted";
+
+/**
+ * What one object or cron has just seen of the service itself. Of what is not told again for long enough the monitor
+ * takes it that it is over.
+ */
+export interface Sighting {
+  readonly kind: ServiceIncidentKind;
+  readonly subject: string;
+  readonly network: string | null;
+  /** `well`: it is over for good. */
+  readonly state: "ill" | "well";
+  /** Shown beyond doubt: it opens at once. */
+  readonly isCertain: boolean;
+  readonly summary: string;
+  readonly evidence: Evidence;
+}
+
+export interface OperatorIncidentFilter {
+  readonly status?: "open" | "closed";
+  readonly kind?: IncidentKind;
+  readonly tenant_id?: string;
+  readonly network?: string;
+}
+
 export interface MonitorApi {
   /** Keeps each source's newest report. */
   report(reports: readonly Report[]): Promise<void>;
@@ -26,4 +55,8 @@ export interface MonitorApi {
   figures(): Promise<readonly Figure[]>;
   /** Keeps incidents as they stand now, for the operator's list and webhook. May be repeated; a closed one stays closed. */
   incidents(changed: readonly Incident[]): Promise<void>;
+  /** Judges what was seen of the service itself. May be repeated. */
+  saw(sightings: readonly Sighting[]): Promise<void>;
+  /** Newest first. Refuses `invalid_cursor`. */
+  listIncidents(filter: OperatorIncidentFilter, page: PageRequest): Promise<Outcome<Page<OperatorIncidentView>>>;
 }

@@ -23,6 +23,7 @@ import type {
   Caller,
   DepositFilter,
   Idempotency,
+  IncidentFilter,
   KeyCaller,
   NetworkNotice,
   NewKey,
@@ -44,6 +45,9 @@ import { deriveAddress } from "./tenant/derive.ts";
 import { TenantEndpoints } from "./tenant/endpoint-calls.ts";
 import { awaitEvents } from "./tenant/event-waits.ts";
 import { hasToHandOff } from "./tenant/hand-off.ts";
+import { haltSight } from "./tenant/incidents/halt.ts";
+import { oneIncident, pageOfIncidents } from "./tenant/incidents/lists.ts";
+import { recordSight } from "./tenant/incidents/record.ts";
 import { createKey, pageOfKeys, revokeKey, rotateKey } from "./tenant/keys.ts";
 import { observe, observeBackfill } from "./tenant/observe.ts";
 import * as reads from "./tenant/reads.ts";
@@ -78,6 +82,7 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
       const events = new EventAppender(c.db, tenantId, c.now());
       const event = events.append(notice.type, `network:${notice.network}`, notice.data);
       markTold(c.db, notice.id, notice.type, event.id);
+      recordSight(c, events, tenantId, haltSight(notice));
     });
     this.followUpSoon();
   }
@@ -260,6 +265,14 @@ export class Tenant extends TenantEndpoints implements TenantApi, TenantPeerApi 
 
   async getEvent(caller: Caller, id: string) {
     return this.serve(caller, "read", () => reads.oneEvent(this.c, id));
+  }
+
+  async listIncidents(caller: Caller, filter: IncidentFilter, page: PageRequest) {
+    return this.serve(caller, "read", () => pageOfIncidents(this.c, filter, page));
+  }
+
+  async getIncident(caller: Caller, id: string) {
+    return this.serve(caller, "read", () => oneIncident(this.c, id));
   }
 
   // ---- backfills and policies ---------------------------------------------------------------------

@@ -16,6 +16,7 @@ export const EXAMPLE = {
   backfill: "bf_01k5q97m8n9p0q1r2s3t4v5w6x",
   journal: "jrn_01k5q93f1g2h3j4k5m6n7p8q9r",
   entry: "le_01k5q93f9g8h7j6k5m4n3p2q1r",
+  incident: "inc_01k5q94k3m4n5p6q7r8s9t0v1w",
   report: "rec_01k5q98y1z2a3b4c5d6e7f8g9h",
   request: "req_01k5q99j2k3m4n5p6q7r8s9t0v",
   secret: "sk_...",

@@ -5,6 +5,7 @@ import { EVENT_TYPES, type EventType } from "../core/views.ts";
 import { DEPOSIT_EXAMPLE, Deposit } from "./deposit.ts";
 import { Event } from "./event.ts";
 import { EXAMPLE } from "./examples.ts";
+import { INCIDENT_EXAMPLE, IncidentSchema } from "./incident.ts";
 import { BALANCE_EXAMPLE, Balance } from "./ledger.ts";
 import { ENDPOINT_EXAMPLE, Endpoint } from "./webhook-endpoint.ts";
 import { Withdrawal } from "./withdrawal.ts";
@@ -40,6 +41,8 @@ const DATA = {
   "network.resumed": NetworkNotice,
   "endpoint.disabled": Endpoint,
   "webhook.test": TestNotice,
+  "incident.opened": IncidentSchema,
+  "incident.closed": IncidentSchema,
 } as const satisfies Readonly<Record<EventType, z.ZodType>>;
 
 const MEANING: Readonly<Record<EventType, string>> = {
@@ -64,6 +67,10 @@ const MEANING: Readonly<Record<EventType, string>> = {
     "Nothing is sent to a webhook endpoint any more: it answered 410, failed for five days, or you asked for it. Its " +
     "events wait until you enable it.",
   "webhook.test": "A test that you asked for. Sent to its endpoint alone.",
+  "incident.opened":
+    "Something that a person should look at: data.summary says what, data.evidence what shows it, data.runbook what to do. " +
+    "A halted network is told by network.halted alone.",
+  "incident.closed": "It has been well for long enough. Should it come back, it is another incident.",
 };
 
 /** Where an example of its kind would not be true of the type. */
@@ -101,6 +108,11 @@ const DIFFERING: Readonly<Partial<Record<EventType, { readonly subject?: string;
     },
   },
   "webhook.test": { subject: `endpoint:${EXAMPLE.endpoint}` },
+  "incident.opened": { subject: EXAMPLE.incident },
+  "incident.closed": {
+    subject: EXAMPLE.incident,
+    data: { ...INCIDENT_EXAMPLE, status: "closed", closed_at: "2026-01-31T12:31:00.000Z" },
+  },
 };
 
 /** One for each type: the envelope with its `type` and its `data`. `differing`: what its example has otherwise. */

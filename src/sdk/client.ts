@@ -6,6 +6,7 @@ import { ApiKeyCalls, SessionCalls, SignUpCalls, TenantCalls } from "./resources
 import { AuditLogCalls } from "./resources/audit-log.ts";
 import { AddressCalls, AssetCalls, BackfillCalls, DepositCalls, NetworkCalls, XpubCalls } from "./resources/chain.ts";
 import { EventCalls } from "./resources/events.ts";
+import { IncidentCalls } from "./resources/incidents.ts";
 import { BalanceCalls, LedgerEntryCalls, ReconciliationCalls } from "./resources/ledger.ts";
 import { PolicyCalls, WalletCalls, WithdrawalCalls } from "./resources/payouts.ts";
 import { WebhookEndpointCalls } from "./resources/webhook-endpoints.ts";
@@ -56,6 +57,7 @@ export class Sluice {
   readonly webhookEndpoints: WebhookEndpointCalls;
   readonly auditLog: AuditLogCalls;
   readonly events: EventCalls;
+  readonly incidents: IncidentCalls;
   readonly backfills: BackfillCalls;
   readonly reconciliation: ReconciliationCalls;
   readonly #baseUrl: string;
@@ -94,6 +96,7 @@ export class Sluice {
     this.webhookEndpoints = new WebhookEndpointCalls(transport);
     this.auditLog = new AuditLogCalls(transport);
     this.events = new EventCalls(transport);
+    this.incidents = new IncidentCalls(transport);
     this.backfills = new BackfillCalls(transport);
     this.reconciliation = new ReconciliationCalls(transport);
   }

@@ -6,12 +6,14 @@
 
 import type { AuditedCall } from "../core/audit-entry.ts";
 import type { AddressType } from "../core/extended-key.ts";
+import type { TenantIncidentKind } from "../core/incident.ts";
 import type {
   BalanceView,
   DepositStatus,
   DepositView,
   EndpointView,
   EventType,
+  IncidentView,
   Page,
   Scope,
   SignatureScheme,
@@ -21,6 +23,7 @@ import type { ConfirmationRule } from "../core/watcher.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
 
 export type { FeeKind } from "../core/fee-kind.ts";
+export type { TenantIncidentKind as IncidentKind } from "../core/incident.ts";
 export type { PoliciesView as Policies, WithdrawalRulesView as WithdrawalRules } from "../core/policy-view.ts";
 export type {
   AddressView as Address,
@@ -36,6 +39,7 @@ export type {
   EndpointView as WebhookEndpoint,
   EstimateView as WithdrawalEstimate,
   FeePartView as FeePart,
+  IncidentView as Incident,
   LedgerEntryView as LedgerEntry,
   NetworkView as Network,
   ReconciliationView as Reconciliation,
@@ -75,6 +79,8 @@ export interface EventData {
   "network.resumed": NetworkIncident;
   "endpoint.disabled": EndpointView;
   "webhook.test": WebhookTest;
+  "incident.opened": IncidentView;
+  "incident.closed": IncidentView;
 }
 
 /** An event of one type. */
@@ -305,6 +311,12 @@ export interface WithdrawalFilter extends Paged {
   external_id?: string | undefined;
   idempotency_key?: string | undefined;
   tx_id?: string | undefined;
+}
+
+export interface IncidentFilter extends Paged {
+  status?: "open" | "closed" | undefined;
+  kind?: TenantIncidentKind | undefined;
+  network?: string | undefined;
 }
 
 export interface DeliveryFilter extends Paged {

@@ -64,6 +64,15 @@ async function importSecret(key: Extract<SigningKey, { scheme: "v1" }>): Promise
   return made;
 }
 
+/** Whether a secret can sign. */
+export function checkSecret(secret: string): boolean {
+  try {
+    return secretKey(secret).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 /** The key inside a secret. The prefix is optional, the rest is always base64. The secret never gets into an error. */
 function secretKey(secret: string): Uint8Array<ArrayBuffer> {
   const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;

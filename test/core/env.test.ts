@@ -113,6 +113,37 @@ describe("settings", () => {
     expect(found[0]).not.toContain("hunter2");
   });
 
+  const OPERATOR = {
+    OPERATOR_WEBHOOK_URL: "https://ops.example.com/hunter2",
+    OPERATOR_WEBHOOK_SECRET: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+  };
+
+  it("the operator's webhook is both settings or neither", () => {
+    expect(readSettings(GOOD).operatorWebhook).toBeNull();
+    expect(
+      readSettings({ ...GOOD, OPERATOR_WEBHOOK_URL: " ", OPERATOR_WEBHOOK_SECRET: "" }).operatorWebhook,
+    ).toBeNull();
+    expect(readSettings({ ...GOOD, ...OPERATOR }).operatorWebhook).toEqual({
+      url: OPERATOR.OPERATOR_WEBHOOK_URL,
+      secret: OPERATOR.OPERATOR_WEBHOOK_SECRET,
+    });
+  });
+
+  it.each([
+    ["OPERATOR_WEBHOOK_URL", ""],
+    ["OPERATOR_WEBHOOK_SECRET", ""],
+    ["OPERATOR_WEBHOOK_URL", "http://ops.example.com/hunter2"],
+    ["OPERATOR_WEBHOOK_URL", "https://10.0.0.1/hunter2"],
+    ["OPERATOR_WEBHOOK_URL", "https://hunter2@ops.example.com/"],
+    ["OPERATOR_WEBHOOK_URL", "http://localhost/hunter2"],
+    ["OPERATOR_WEBHOOK_SECRET", "whsec_hunter2"],
+    ["OPERATOR_WEBHOOK_SECRET", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="],
+  ])("%s=%j is refused, and nothing secret is shown", (name, value) => {
+    const found = problems({ ...GOOD, ...OPERATOR, [name]: value });
+    expect(found).toEqual([expect.stringMatching(new RegExp(`^${name}: `))]);
+    expect(found.join()).not.toMatch(/hunter2|AAECAw/);
+  });
+
   it("ALLOW_LOCAL_WEBHOOKS is never guessed", () => {
     expect(problems({ ...GOOD, ALLOW_LOCAL_WEBHOOKS: "maybe" })).toEqual([
       "ALLOW_LOCAL_WEBHOOKS: expected 1 or 0, true or false",

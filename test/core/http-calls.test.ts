@@ -163,6 +163,19 @@ const table: [string, string, unknown, string, unknown[], number][] = [
     200,
   ],
   ["GET", `/v1/events/evt_${ID}`, undefined, "getEvent", [`evt_${ID}`], 200],
+  ["GET", "/v1/incidents", undefined, "listIncidents", [{}, FIRST_PAGE], 200],
+  [
+    "GET",
+    "/v1/incidents?status=open&kind=endpoint_dead&network=local&limit=7",
+    undefined,
+    "listIncidents",
+    [
+      { status: "open", kind: "endpoint_dead", network: "local" },
+      { limit: 7, cursor: null },
+    ],
+    200,
+  ],
+  ["GET", `/v1/incidents/inc_${ID}`, undefined, "getIncident", [`inc_${ID}`], 200],
   [
     "POST",
     "/v1/webhook-endpoints",

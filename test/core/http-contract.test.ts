@@ -36,6 +36,7 @@ const { app, calls: reached } = fakeApp({
   tenant: tenant as Record<string, () => unknown>,
   scanner: { status: async () => status, resume: async () => ({ ok: true, value: { fromHeight: 5 } }) },
   store: { ping: async () => 1 },
+  monitor: { listIncidents: async () => object("listIncidents") },
   networks: [{ ...LOCAL, id: "ethereum" }],
 });
 

@@ -241,6 +241,22 @@ describe("the operator's calls", () => {
     expect(calls).toEqual([{ to: "scanner", id: "local", method: "status", args: [] }]);
   });
 
+  test("the list of incidents, filtered and paged; none without a monitor, and none for a key", async () => {
+    const listed = { data: [], next_cursor: "next" };
+    const monitor = { listIncidents: async () => ({ ok: true, value: listed }) };
+    const { app, calls } = fakeApp({ monitor });
+    const query = "status=open&kind=alarm_overdue&tenant_id=ten_7&network=local&limit=3&cursor=abc";
+    const response = await app.request(`/v1/operator/incidents?${query}`, asOperator());
+    expect(await response.json()).toEqual(listed);
+    const filter = { status: "open", kind: "alarm_overdue", tenant_id: "ten_7", network: "local" };
+    const page = { limit: 3, cursor: "abc" };
+    expect(calls).toEqual([{ to: "monitor", id: "monitor", method: "listIncidents", args: [filter, page] }]);
+    expect((await app.request("/v1/operator/incidents", keyed("GET"))).status).toBe(401);
+    const without = fakeApp({ monitor: null });
+    const problem = await problemOf(await without.app.request("/v1/operator/incidents", asOperator()));
+    expect(problem).toMatchObject({ status: 503, code: "store_unavailable" });
+  });
+
   test.each([
     [undefined, null],
     [{}, null],

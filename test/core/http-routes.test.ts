@@ -116,6 +116,7 @@ test("the table has every route, and only these are open", () => {
     "GET /healthz",
   ]);
   expect(routes.filter((route) => route.guard === "operatorToken").map((route) => route.name)).toEqual([
+    "GET /v1/operator/incidents",
     "GET /metrics",
     "GET /v1/operator/networks/{id}",
     "POST /v1/operator/networks/{id}/resume",

@@ -244,6 +244,13 @@ const ROWS: readonly Row[] = [
   },
   { call: "GET /v1/events/{id}", run: (s) => s.events.get(`evt_${ID}`), reaches: "getEvent" },
   {
+    call: "GET /v1/incidents",
+    run: (s) => first(s.incidents.list({ status: "open", kind: "wallet_short", network: "local" })),
+    reaches: "listIncidents",
+    gives: PAGE,
+  },
+  { call: "GET /v1/incidents/{id}", run: (s) => s.incidents.get(`inc_${ID}`), reaches: "getIncident" },
+  {
     call: "POST /v1/backfills",
     run: (s) => s.backfills.create({ network: "local", from_height: 1, to_height: 2 }),
     reaches: "createBackfill",

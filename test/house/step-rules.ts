@@ -12,6 +12,7 @@ const STORAGE = "src/objects/stepped-storage.ts";
 const HANDS_FETCH_ON = new Set([
   "src/objects/chain-scanner.ts",
   "src/objects/endpoint/base.ts",
+  "src/objects/monitor/operator-webhook.ts",
   "src/objects/tenant/targets.ts",
   "src/objects/tenant/withdrawals/coins/signing.ts",
   "src/objects/tenant/withdrawals/expiring/signing.ts",
@@ -19,7 +20,7 @@ const HANDS_FETCH_ON = new Set([
   "src/chains/rpc/http-exchange.ts",
   "src/watcher/evm-source.ts",
 ]);
-/** Bindings whose calls are steps: D1 by `withDeadline`, objects by `objectOf`, the limiter and the sandbox where they are called. */
+/** Bindings whose calls are steps: D1 by `withDeadline`, objects by `objectOf` and its like, the limiter and the sandbox where they are called. */
 const KNOWN_BINDINGS = new Set([
   "DB",
   "CHAIN_SCANNER",
@@ -100,7 +101,7 @@ function database(program: Node, complain: Complain): void {
 }
 
 function objects(program: Node, complain: Complain): void {
-  const wrapped = within(program, /^objectOf$/);
+  const wrapped = within(program, /^(objectOf|objectIfAny)$/);
   walk(program, (node) => {
     if (wrapped.has(node)) return undefined;
     const method = node.type === "CallExpression" ? (calledMember(node) ?? "") : "";

@@ -52,9 +52,9 @@ type Fakes = Readonly<Record<string, (...args: never[]) => unknown>>;
 export interface Options {
   readonly tenant?: Fakes;
   readonly scanner?: Fakes | ((network: string) => Fakes);
-  readonly store?: Fakes;
-  /** Null: there is none. */
+  /** null: the service has none. */
   readonly monitor?: Fakes | null;
+  readonly store?: Fakes;
   readonly networks?: readonly NetworkSettings[];
   readonly signUpLimit?: (address: string) => Promise<boolean>;
   readonly sandbox?: Sandbox;
@@ -78,10 +78,10 @@ export function fakeApp(options: Options = {}) {
       const fakes = typeof options.scanner === "function" ? options.scanner(id) : options.scanner;
       return fake<ScannerApi>("scanner", id, fakes ?? {}, calls);
     },
-    monitor:
+    monitor: () =>
       options.monitor === null
         ? null
-        : () => fake<MonitorApi>("monitor", "monitor", { figures: async () => [], ...options.monitor }, calls),
+        : fake<MonitorApi>("monitor", "monitor", { figures: async () => [], ...options.monitor }, calls),
     store: fake<Services["store"]>(
       "store",
       "d1",

@@ -152,6 +152,17 @@ describe("events", () => {
     collect(await merchant.events());
   });
 
+  it("of incidents happen", async () => {
+    await startPayouts();
+    const merchant = await PayingMerchant.start({ inWallet: 0n });
+    await merchant.withdraw();
+    await merchant.drive(2, 120_000);
+    chain.mine([pay(merchant.wallet, 10n * ETH)]);
+    await merchant.drive(1, 16_000);
+    await merchant.drive(1, 180_000);
+    collect((await merchant.events()).filter(({ type }) => type.startsWith("incident.")));
+  });
+
   it("of every type were seen, and every file is of a type", () => {
     expect([...seen.keys()].sort()).toEqual([...EVENT_TYPES].sort());
     expect(Object.keys(files).sort()).toEqual([...EVENT_TYPES].map((type) => `./event-shapes/${type}.json`).sort());

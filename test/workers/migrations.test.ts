@@ -10,10 +10,11 @@ import { migrate } from "drizzle-orm/durable-sqlite/migrator";
 import { describe, expect, it } from "vitest";
 import type { Env } from "../../src/env.ts";
 import endpointMigrations from "../../src/store/endpoint/migrations/migrations.js";
+import monitorMigrations from "../../src/store/monitor/migrations/migrations.js";
 import scannerMigrations from "../../src/store/scanner/migrations/migrations.js";
 import tenantMigrations from "../../src/store/tenant/migrations/migrations.js";
 
-const { DB, TENANT, CHAIN_SCANNER, WEBHOOK_ENDPOINT, TEST_MIGRATIONS } = env as unknown as Env & {
+const { DB, TENANT, CHAIN_SCANNER, WEBHOOK_ENDPOINT, MONITOR, TEST_MIGRATIONS } = env as unknown as Env & {
   readonly TEST_MIGRATIONS: D1Migration[];
 };
 
@@ -99,6 +100,7 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
       "counters",
       "expiring_attempts",
       "expiring_payments",
+      "incidents",
       "reconciliations",
       "sessions",
       "signers",
@@ -116,6 +118,7 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
   ],
   ["scanner", CHAIN_SCANNER as unknown as DurableObjectNamespace, scannerMigrations as Migrations, []],
   ["endpoint", WEBHOOK_ENDPOINT as unknown as DurableObjectNamespace, endpointMigrations as Migrations, []],
+  ["monitor", MONITOR as unknown as DurableObjectNamespace, monitorMigrations as Migrations, ["calls", "incidents"]],
 ];
 
 describe.each(KINDS)("the object of a %s", (kind, namespace, migrations, added) => {

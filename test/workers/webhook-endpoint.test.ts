@@ -12,7 +12,7 @@ import type { DeliveryView } from "../../src/core/views.ts";
 import { RETRY_DELAYS_MS } from "../../src/core/webhook-schedule.ts";
 import { type Env, readSettings } from "../../src/env.ts";
 import { Tenant } from "../../src/index.ts";
-import type { QueuedEvent } from "../../src/objects/api.ts";
+import type { EndpointState, QueuedEvent } from "../../src/objects/api.ts";
 import { SecretBox } from "../../src/objects/secret-box.ts";
 import type { WebhookEndpoint } from "../../src/objects/webhook-endpoint.ts";
 
@@ -37,6 +37,8 @@ let active: number;
 let mostActive: number;
 let merchant: Merchant;
 let told: unknown[][];
+/** What the tenant was told of an endpoint that goes on: since when it fails, null when it does not any more. */
+let toldFailing: (number | null)[];
 let tenantStatus: MockInstance<(...args: unknown[]) => Promise<void>>;
 let count = 0;
 const opened: Endpoint[] = [];
@@ -47,6 +49,7 @@ beforeEach(() => {
   active = 0;
   mostActive = 0;
   told = [];
+  toldFailing = [];
   merchant = () => new Response("ok");
   vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
     const headers = init?.headers as Record<string, string>;
@@ -67,7 +70,9 @@ beforeEach(() => {
   });
   tenantStatus = vi.spyOn(Tenant.prototype, "endpointStatus") as never;
   tenantStatus.mockImplementation(async (...args) => {
-    told.push(args);
+    const { status, publicKey, failingSince } = args[1] as EndpointState;
+    if (status === "enabled" && publicKey === null) toldFailing.push(failingSince);
+    else told.push(args);
   });
 });
 afterEach(async () => {
@@ -722,7 +727,8 @@ describe("410 Gone (B139)", () => {
     merchant = () => new Response("gone", { status: 410 });
     await endpoint.enqueue(events("a", 1, 2));
     await endpoint.quiet();
-    const state = { revision: 2, status: "disabled", disabledReason: "gone", disabledAt: now + 1, publicKey: null };
+    const reason = { status: "disabled", disabledReason: "gone", disabledAt: now + 1 };
+    const state = { revision: 2, ...reason, failingSince: null, publicKey: null };
     await until(() => expect(told).toEqual([[endpoint.id, state]]));
 
     await endpoint.enqueue([...events("a", 3), ...events("b", 4)]);
@@ -1179,6 +1185,9 @@ describe("five days of failure", () => {
     await endpoint.enqueue(events("day6", 6));
     await endpoint.quiet();
     expect(told).toEqual([]);
+    // From the first hour on, and not with every failure.
+    await until(() => expect(toldFailing.length).toBeGreaterThan(3));
+    expect(new Set(toldFailing)).toEqual(new Set([failingSince]));
     now += 1;
     await endpoint.enqueue(events("day7", 7));
     const reason = { status: "disabled", disabledReason: "failing", disabledAt: now };
@@ -1216,6 +1225,7 @@ describe("five days of failure", () => {
     for (let day = 2; day <= 4; day++) await nextDay(endpoint, day);
     status = 200;
     await nextDay(endpoint, 5);
+    await until(() => expect(toldFailing.at(-1)).toBeNull());
     status = 500;
     for (let day = 6; day <= 10; day++) await nextDay(endpoint, day);
     await endpoint.configure("https://new.example/hook");

@@ -1,6 +1,7 @@
 /** What there is now: balances, what is under way, how the networks are, what happened last. */
 
 import { PageHead } from "../design/layout.tsx";
+import { OpenIncidents } from "./incidents.tsx";
 import { NetworkHealth } from "./networks/health.tsx";
 import { AssetTotals } from "./overview/balances.tsx";
 import { Charts } from "./overview/charts.tsx";
@@ -12,6 +13,7 @@ export function OverviewPage() {
   return (
     <>
       <PageHead title="Overview" />
+      <OpenIncidents />
       <FirstSteps />
       <AssetTotals />
       <div className="columns">

@@ -119,6 +119,7 @@ export const TAGS = [
   { name: "Reconciliation", description: "Chain, keys and ledger compared." },
   { name: "Audit log", description: "What callers did and tried, in a chain that shows what was changed in it." },
   { name: "Events", description: "Everything that happened, in order and without a gap." },
+  { name: "Incidents", description: "What a person should look at, opened and closed by code." },
   { name: "Webhook endpoints", description: "Where events are sent, and what was delivered." },
   { name: "Backfills", description: "Past heights read again." },
   { name: "Policies", description: "When payments count, and what may be paid out." },

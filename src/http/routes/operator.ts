@@ -69,9 +69,9 @@ const resume = createRoute({
 
 export function operatorRoutes(app: App): void {
   app.openapi(metrics, async (c) => {
-    const { monitor } = c.var.services;
+    const monitor = c.var.services.monitor();
     if (monitor === null) return problem(c, NO_MONITOR, null);
-    const figures = await within(MONITOR_DEADLINE_MS, monitor().figures());
+    const figures = await within(MONITOR_DEADLINE_MS, monitor.figures());
     return c.text(metricsText(figures), 200, { "Content-Type": METRICS_TYPE });
   });
 

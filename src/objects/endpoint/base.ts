@@ -8,18 +8,20 @@
  */
 
 import { DurableObject } from "cloudflare:workers";
+import { hasFailedLong } from "../../core/webhook-schedule.ts";
 import { type Env, readSettings } from "../../env.ts";
 import { log } from "../../log.ts";
 import { objectOf } from "../../steps.ts";
 import { recordEndpointWait } from "../../store/d1/waits.ts";
-import { type EndpointRow, readEndpoint, setTellAt } from "../../store/endpoint/config.ts";
+import { type EndpointRow, noteNews, readEndpoint, setTellAt } from "../../store/endpoint/config.ts";
 import { migrateEndpointDb, openEndpointDb } from "../../store/endpoint/database.ts";
 import { pruneSettled } from "../../store/endpoint/history.ts";
 import { publicKeyOf } from "../../store/endpoint/key-store.ts";
+import { readHeads } from "../../store/endpoint/queue.ts";
 import { ATTEMPT_DEADLINE_MS } from "../../webhooks/delivery.ts";
 import { LOOK_UP_DEADLINE_MS } from "../../webhooks/resolver.ts";
 import { placePolicy } from "../../webhooks/target-place.ts";
-import type { EndpointState, Patrolled, TenantPeerApi } from "../api.ts";
+import type { EndpointState, OverdueAlarm, Patrolled, TenantPeerApi } from "../api.ts";
 import { Reporter } from "../reporter.ts";
 import { SecretBox } from "../secret-box.ts";
 import { soon } from "../soon.ts";
@@ -36,6 +38,8 @@ const ALARM_OVERDUE_MS = 30_000;
 /** A longer wait than this is listed for cron, which wakes the object if its alarm does not. */
 const LONG_WAIT_MS = 60_000;
 const TELL_RETRY_MS = 60_000;
+/** While it does nothing but fail, the tenant hears of it at most so often. */
+const TELL_FAILING_MS = 15 * 60_000;
 const RETENTION_MS = 30 * 24 * 3_600_000;
 const ROWS_PRUNED_AT_ONCE = 500;
 
@@ -55,6 +59,7 @@ export abstract class EndpointBase extends DurableObject<Env> {
   readonly #counted: Counted = { attempts: new Map(), ended: new Map() };
   #armedFor: number | null = null;
   #telling = false;
+  #toldFailingAt: number | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -81,6 +86,7 @@ export abstract class EndpointBase extends DurableObject<Env> {
       endpoint: () => this.endpoint(),
       waitUntil: (work) => ctx.waitUntil(work),
       goOn: () => this.#goOn(),
+      failed: () => this.#noteFailing(),
       counted: (outcome, ended) => {
         countUp(this.#counted.attempts, outcome);
         if (ended !== null) countUp(this.#counted.ended, ended);
@@ -107,8 +113,20 @@ export abstract class EndpointBase extends DurableObject<Env> {
   async patrol(): Promise<Patrolled> {
     this.#armedFor = await this.storage.getAlarm();
     const overdueMs = Math.max(0, this.clock() - (this.#armedFor ?? this.clock()));
+    const alarm = this.#overdueAlarm();
     this.advance();
-    return { overdueMs, report: this.reporter.report() };
+    return { overdueMs, alarm, report: this.reporter.report() };
+  }
+
+  /** Whether something is long due, is not under way, and has no alarm that could still begin it. */
+  #overdueAlarm(): OverdueAlarm | null {
+    const endpoint = this.endpoint();
+    if (endpoint === null || this.sending.inFlight.size > 0 || this.#telling) return null;
+    const overdueAt = this.clock() - ALARM_OVERDUE_MS;
+    const heads = endpoint.status === "enabled" ? readHeads(this.db, 1) : [];
+    const dueAt = Math.min(...[endpoint.tellAt, heads[0]?.nextAt].map((at) => at ?? Number.POSITIVE_INFINITY));
+    const isArmed = this.#armedFor !== null && this.#armedFor > overdueAt;
+    return dueAt > overdueAt || isArmed ? null : { dueAt, isMissing: this.#armedFor === null };
   }
 
   /** May run twice, early or late: what it does depends on the due times alone. */
@@ -139,6 +157,16 @@ export abstract class EndpointBase extends DurableObject<Env> {
       this.#report("could not start what is due", fault);
     }
     this.#arm();
+  }
+
+  /** In the commit of an attempt. What was told is forgotten with the instance, and told once more. */
+  #noteFailing(): void {
+    const endpoint = this.endpoint();
+    const now = this.clock();
+    if (endpoint?.status !== "enabled" || !hasFailedLong(endpoint.failingSince, now)) return;
+    if (this.#toldFailingAt !== null && now - this.#toldFailingAt < TELL_FAILING_MS) return;
+    this.#toldFailingAt = now;
+    noteNews(this.db, now);
   }
 
   #startTelling(endpoint: EndpointRow): void {
@@ -193,9 +221,9 @@ export abstract class EndpointBase extends DurableObject<Env> {
     }
   }
 
-  protected stateOf({ revision, status, disabledReason, statusAt }: EndpointRow): EndpointState {
+  protected stateOf({ revision, status, disabledReason, statusAt, failingSince }: EndpointRow): EndpointState {
     const disabledAt = status === "disabled" ? statusAt : null;
-    return { revision, status, disabledReason, disabledAt, publicKey: publicKeyOf(this.db) };
+    return { revision, status, disabledReason, disabledAt, failingSince, publicKey: publicKeyOf(this.db) };
   }
 
   protected endpoint(): EndpointRow | null {

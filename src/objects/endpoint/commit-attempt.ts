@@ -5,8 +5,8 @@
  * disabled or enabled, and events replayed.
  */
 
-import { decideAfterAttempt, decideHealth } from "../../core/webhook-schedule.ts";
-import { disableEndpoint, type EndpointRow, setFailingSince } from "../../store/endpoint/config.ts";
+import { decideAfterAttempt, decideHealth, hasFailedLong } from "../../core/webhook-schedule.ts";
+import { disableEndpoint, type EndpointRow, noteNews, setFailingSince } from "../../store/endpoint/config.ts";
 import type { EndpointDb } from "../../store/endpoint/database.ts";
 import { acknowledge, giveUp, readDelivery, readHeads, recordAttempt, reschedule } from "../../store/endpoint/queue.ts";
 import type { AttemptResult } from "../../webhooks/delivery.ts";
@@ -59,7 +59,10 @@ export function commitFailed(
     case "given_up":
       giveUp(db, row, next.failures, now);
       // With nothing left to send, nothing fails: the time until the next event is no failure.
-      if (readHeads(db, 1).length === 0) setFailingSince(db, null);
+      if (readHeads(db, 1).length === 0) {
+        setFailingSince(db, null);
+        if (hasFailedLong(endpoint.failingSince, now)) noteNews(db, now);
+      }
       return "given_up";
     case "retry":
       reschedule(db, row.position, next.failures, next.nextAt);
@@ -79,6 +82,7 @@ function commitHealth(db: EndpointDb, endpoint: EndpointRow, { sent, result }: A
   const health = decideHealth(endpoint.failingSince, result.outcome, now);
   if (health.failingSince !== endpoint.failingSince) setFailingSince(db, health.failingSince);
   if (health.disable !== null) disableEndpoint(db, health.disable, now);
+  else if (health.failingSince === null && hasFailedLong(endpoint.failingSince, now)) noteNews(db, now);
 }
 
 function isOf(endpoint: EndpointRow, sent: Sent): boolean {

@@ -3,7 +3,8 @@
  * caller's transaction and may be repeated.
  */
 
-import { insertEndpoint, noteNewKey, readEndpoint, updateTarget } from "../../store/endpoint/config.ts";
+import { hasFailedLong } from "../../core/webhook-schedule.ts";
+import { insertEndpoint, noteNews, readEndpoint, updateTarget } from "../../store/endpoint/config.ts";
 import type { EndpointDb } from "../../store/endpoint/database.ts";
 import { type KeyRow, keyOfRequest, type NewKeyRow, replaceKey } from "../../store/endpoint/key-store.ts";
 import type { EndpointConfig } from "../api.ts";
@@ -27,6 +28,8 @@ export function configureEndpoint(db: EndpointDb, target: EndpointConfig, key: N
     );
   }
   updateTarget(db, { url, apiVersion });
+  // It was told that the former target fails.
+  if (url !== known.url && hasFailedLong(known.failingSince, now)) noteNews(db, now);
   return false;
 }
 
@@ -50,6 +53,6 @@ export function rotateEndpointKey(
   const earlier = keyOfRotation(db, requestId);
   if (earlier !== undefined) return earlier;
   replaceKey(db, key, rotationOf(requestId), now + overlapS * 1_000, now);
-  if (key.publicKey !== null) noteNewKey(db, now);
+  if (key.publicKey !== null) noteNews(db, now);
   return key;
 }

@@ -42,6 +42,8 @@ export interface SendingHost {
   waitUntil(work: Promise<void>): void;
   /** Something ended or may begin: calls `goOn` of this one, and does what else follows. */
   goOn(): void;
+  /** In the commit of an attempt that failed. */
+  failed(): void;
   /** One attempt was committed; `ended`: with it, its delivery. */
   counted(outcome: DeliveryOutcome, ended: "delivered" | "given_up" | null): void;
   report(what: string, fault: unknown): void;
@@ -169,8 +171,8 @@ export class Sending {
     // Together: a statement for all of them costs little more than for one. Should one be poison, each by itself.
     if (good.length > 0 && !this.#commit(good)) for (const one of good) if (!this.#commit([one])) this.#rest(one.sent);
     for (const one of bad) if (!this.#commit([one])) this.#rest(one.sent);
-    // The deliveries that were looked at stand as they did, but for those that failed.
-    if (bad.length > 0) this.#look = null;
+    // The deliveries that were looked at stand as they did, but for those that failed; so does the endpoint, if it was well.
+    if (bad.length > 0 || (this.#look?.endpoint.failingSince ?? null) !== null) this.#look = null;
   }
 
   /** @param answered one, or several that were acknowledged @returns whether it could be done; when not, nothing was */
@@ -182,9 +184,13 @@ export class Sending {
       // Closed meanwhile: there is nothing left to change.
       if (endpoint === null || first === undefined) return true;
       const ended = storage.transactionSync(() => {
-        if (!wasAcknowledged(first)) return commitFailed(db, endpoint, first, clock(), random());
-        commitAcknowledged(db, endpoint, answered, clock());
-        return "delivered";
+        if (wasAcknowledged(first)) {
+          commitAcknowledged(db, endpoint, answered, clock());
+          return "delivered";
+        }
+        const givenUp = commitFailed(db, endpoint, first, clock(), random());
+        this.#host.failed();
+        return givenUp;
       });
       for (const { sent, result } of answered) {
         this.inFlight.delete(sent.subject);

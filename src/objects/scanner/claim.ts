@@ -10,6 +10,7 @@ import { countUp, updateState } from "../../store/scanner/state-store.ts";
 import { deleteTransfer, type OwnedTransfer, unclaimedSince } from "../../store/scanner/transfer-store.ts";
 import { tenantByNumber } from "../../store/scanner/watch-store.ts";
 import { type ScannerContext, stateOf } from "./context.ts";
+import { noteClaims } from "./sights.ts";
 
 /** @throws StoreFault when D1 did not answer; calling it again is safe */
 export async function claimNew(s: ScannerContext): Promise<void> {
@@ -20,7 +21,8 @@ export async function claimNew(s: ScannerContext): Promise<void> {
   }
   // A copy: what is committed while D1 answers joins the list in memory, and waits for the next call.
   const waiting = new Set(s.memory.unclaimed ?? unclaimedSince(s.db, claimedVersion));
-  const { conflicts } = await claimTransfers(s, [...waiting]);
+  const { conflicts, fresh, again } = await claimTransfers(s, [...waiting]);
+  noteClaims(s, fresh, again);
 
   // Whatever was committed while D1 answered has a higher version, and is claimed by the next call.
   s.storage.transactionSync(() => {
@@ -35,8 +37,8 @@ export async function claimNew(s: ScannerContext): Promise<void> {
 export async function claimTransfers(
   s: ScannerContext,
   transfers: readonly OwnedTransfer[],
-): Promise<{ conflicts: OwnedTransfer[] }> {
-  if (transfers.length === 0) return { conflicts: [] };
+): Promise<{ readonly conflicts: OwnedTransfer[]; readonly fresh: number; readonly again: number }> {
+  if (transfers.length === 0) return { conflicts: [], fresh: 0, again: 0 };
   const ids = new Map<number, string>();
   const claims = transfers.map((transfer) => {
     const tenantId = ids.get(transfer.tenant) ?? mustBeTenant(s, transfer.tenant);
@@ -44,9 +46,10 @@ export async function claimTransfers(
     return { txId: transfer.txId, transferIndex: transfer.transferIndex, tenantId, transfer };
   });
   const { conflicts, fresh } = await claimDeposits(s.env.DB, s.network.id, claims);
+  const again = claims.length - fresh - conflicts.length;
   s.storage.transactionSync(() => {
     countUp(s.db, "claims_new", fresh);
-    countUp(s.db, "claims_met_again", claims.length - fresh - conflicts.length);
+    countUp(s.db, "claims_met_again", again);
     countUp(s.db, "claims_refused", conflicts.length);
   });
   for (const { tenantId, txId, transferIndex } of conflicts) {
@@ -60,7 +63,7 @@ export async function claimTransfers(
     });
   }
   const refused = new Set(conflicts);
-  return { conflicts: claims.filter((claim) => refused.has(claim)).map((claim) => claim.transfer) };
+  return { conflicts: claims.filter((claim) => refused.has(claim)).map((claim) => claim.transfer), fresh, again };
 }
 
 function mustBeTenant(s: ScannerContext, n: number): string {

@@ -49,8 +49,25 @@ export interface Memory {
   readonly refusedUnmined: Set<string>;
   /** Payments in the pool for which there was no room, at the last reading. */
   leftOutOfPool: number;
+  /** What is counted and told for the operator. */
+  readonly sights: ScannerSights;
   /** Listed contracts and who listed them; null: read them from the rows. */
   listed: ReadonlyMap<string, ReadonlySet<number>> | null;
+}
+
+export interface ScannerSights {
+  /** Claims of the last minutes, oldest first: how many were new, how many met again. */
+  readonly claims: { readonly at: number; readonly fresh: number; readonly again: number }[];
+  /** By kind: when it was told last, unix ms. */
+  readonly toldAt: Map<string, number>;
+  /** The halt that the monitor knows of, null: that there is none; undefined: nothing is known of what it knows. */
+  toldHalt: string | null | undefined;
+  /** Calls of the alarm that go on at this moment. */
+  polls: number;
+}
+
+function freshSights(): ScannerSights {
+  return { claims: [], toldAt: new Map(), toldHalt: undefined, polls: 0 };
 }
 
 export function freshMemory(): Memory {
@@ -71,6 +88,7 @@ export function freshMemory(): Memory {
     unclaimed: null,
     refusedUnmined: new Set(),
     leftOutOfPool: 0,
+    sights: freshSights(),
     listed: null,
   };
 }

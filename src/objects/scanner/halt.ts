@@ -19,6 +19,7 @@ import {
 import { takeTransfersAbove } from "../../store/scanner/transfer-store.ts";
 import { forgetAcknowledgements, tenantsWithWatches } from "../../store/scanner/watch-store.ts";
 import { type ScannerContext, stateOf } from "./context.ts";
+import { sawContradiction, tellHalt } from "./sights.ts";
 
 /** One node may be on a fork of its own: the sight must hold over several polls before the network halts. */
 const SIGHTINGS_TO_HALT = 3;
@@ -32,6 +33,7 @@ export async function sightDeepFork(s: ScannerContext, below: number, others: re
     if (theirs !== undefined && theirs.hash !== ours?.hash) isConfirmed = true;
     // Another node has our block: the first one is on a fork of its own and is not followed.
     if (theirs !== undefined && theirs.hash === ours?.hash) {
+      sawContradiction(s, `another provider than ${node.name} has a different block ${below}`);
       s.memory.deepSightings = 0;
       return false;
     }
@@ -60,6 +62,7 @@ function halt(s: ScannerContext, reason: string, height: number): void {
     );
     countUp(s.db, "halts", 1);
   });
+  tellHalt(s);
   log("error", "network_halted", { network: s.network.id, incident: id, reason });
 }
 
@@ -125,6 +128,7 @@ function reopen(s: ScannerContext, parent: BlockRef, head: number): Outcome<{ fr
       tenantsWithWatches(s.db).map((tenant) => ({ tenant, ...notice })),
     );
   });
+  tellHalt(s);
   s.memory.deepSightings = 0;
   s.memory.unclaimed = null;
   return { ok: true, value: { fromHeight: from } };

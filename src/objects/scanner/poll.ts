@@ -27,6 +27,7 @@ import { followFork } from "./fork.ts";
 import { sightDeepFork } from "./halt.ts";
 import { interestOf } from "./interest.ts";
 import { isAtTip, readPool } from "./pool.ts";
+import { sawContradiction } from "./sights.ts";
 import { startAtHead } from "./start.ts";
 
 /** Bounds one poll; a scanner that is further behind goes on with the next one at once. */
@@ -163,6 +164,7 @@ async function readStep(
   if (reading.blocks.length === 0) {
     s.memory.lastError = `${node.name}: ${reading.stopped?.detail ?? "nothing was read"}`;
     countUp(s.db, `readings_${reading.stopped?.reason ?? "empty"}`, 1);
+    if (reading.stopped?.reason === "inconsistent") sawContradiction(s, s.memory.lastError);
     return "doubtful";
   }
   // A node that lacks what lies far below its own head, or contradicts itself there, has two backends: how far it can be

@@ -15,7 +15,7 @@ import { migrateTenantDb, openTenantDb } from "../../store/tenant/database.ts";
 import { lastSequence } from "../../store/tenant/event-store.ts";
 import { type ApiKeyRow, tenantRow } from "../../store/tenant/key-store.ts";
 import { nextWalletDue } from "../../store/tenant/wallet-store.ts";
-import type { Answer, Caller } from "../api.ts";
+import type { Answer, Caller, OverdueAlarm } from "../api.ts";
 import { loggingAbout } from "../log-scope.ts";
 import { Reporter } from "../reporter.ts";
 import { SecretBox } from "../secret-box.ts";
@@ -29,6 +29,7 @@ import { closeDeleted, tellTargets } from "./endpoints.ts";
 import { EventWaits } from "./event-waits.ts";
 import { type RepeatedRequests, tenantFigures } from "./figures.ts";
 import { handOff, hasToHandOff } from "./hand-off.ts";
+import { hasIncidentsToTell, tellIncidents } from "./incidents/tell.ts";
 import { Turns } from "./turns.ts";
 import { driveWithdrawals } from "./withdrawals/drive.ts";
 
@@ -37,6 +38,8 @@ const FOLLOW_UP_MS = 2_000;
 const RETRY_MS = 15_000;
 /** Refusals and replays of one key that the audit log takes in a minute: a key that is misused must not fill it. */
 const UNCHANGING_PER_WINDOW = 60;
+/** A look at a wallet that is due for so long was forgotten. */
+const OVERDUE_MS = 60_000;
 
 export abstract class TenantBase extends DurableObject<Env> {
   /** Set by tests; unix milliseconds. */
@@ -50,6 +53,8 @@ export abstract class TenantBase extends DurableObject<Env> {
   /** What the alarm is set to; null: it has fired, or nothing is known of it. */
   #armedFor: number | null = null;
   #followUp: Promise<boolean> | null = null;
+  /** Runs of the whole work, at this moment. */
+  #atWork = 0;
   #followAgain = false;
   /** Written once and never changed. */
   #tenantId: string | null = null;
@@ -91,6 +96,7 @@ export abstract class TenantBase extends DurableObject<Env> {
         expiringChains: new Map(),
         expiringSigners: new Map(),
       },
+      lookedAt: new Map(),
       secrets: new SecretBox(() => readSettings(env).rootKeys, random),
     };
     ctx.blockConcurrencyWhile(async () => {
@@ -168,13 +174,23 @@ export abstract class TenantBase extends DurableObject<Env> {
 
   /** Does now what a commit left to do; the alarm stands behind it. */
   protected followUpSoon(): void {
-    if (!hasToHandOff(this.c) && nextWalletDue(this.c.db) === null) return;
+    const { c } = this;
+    if (!hasToHandOff(c) && !hasIncidentsToTell(c) && nextWalletDue(c.db) === null) return;
     this.followUpLater();
     this.ctx.waitUntil(this.#workOff().then((complete) => (complete ? this.#arm(null) : undefined)));
   }
 
   protected followUpLater(): void {
     void this.#arm(this.clock() + FOLLOW_UP_MS);
+  }
+
+  /** Whether a look at a wallet is long due, with nobody at it and no alarm that could still make it. */
+  protected async overdueAlarm(): Promise<OverdueAlarm | null> {
+    const dueAt = nextWalletDue(this.c.db);
+    const overdueAt = this.clock() - OVERDUE_MS;
+    if (dueAt === null || dueAt > overdueAt || this.#atWork > 0) return null;
+    const at = await this.c.storage.getAlarm();
+    return at !== null && at > overdueAt ? null : { dueAt, isMissing: at === null };
   }
 
   /**
@@ -195,7 +211,9 @@ export abstract class TenantBase extends DurableObject<Env> {
   /** Hands over and pays, side by side: a chain that answers slowly delays nobody's events. @returns whether all is done */
   async #workOff(): Promise<boolean> {
     const drive = async () => (await driveWithdrawals(this.c, this.tenantId())) === 0 || this.#follow();
+    this.#atWork++;
     const parts = await Promise.allSettled([this.#follow(), drive()]);
+    this.#atWork--;
     for (const part of parts) {
       if (part.status === "rejected") log("warn", "follow_up_failed", {}, part.reason);
     }
@@ -231,6 +249,7 @@ export abstract class TenantBase extends DurableObject<Env> {
       () => closeDeleted(c),
       () => tellTargets(c, this.tenantId()),
       () => handOverBackfills(c, this.tenantId()),
+      () => tellIncidents(c, this.tenantId()),
     ];
     let complete = true;
     for (const step of steps) {

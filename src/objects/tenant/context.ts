@@ -27,6 +27,8 @@ export interface TenantContext {
   /** Withdrawals with one key, and the wallet of one network: one piece of work after the other. */
   readonly turns: Turns;
   readonly payers: Payers;
+  /** By network: when it was last looked at for incidents, unix ms. Lost with the instance. */
+  readonly lookedAt: Map<string, number>;
   readonly secrets: SecretBox;
 }
 

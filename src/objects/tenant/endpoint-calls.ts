@@ -35,7 +35,7 @@ export abstract class TenantEndpoints extends TenantWithdrawals {
   async deleteEndpoint(caller: Caller, id: string) {
     return this.change(caller, "webhooks:write", ["deleteWebhookEndpoint", id], (_, audit) => {
       this.followUpLater();
-      return endpoints.deleteEndpoint(this.c, id, audit);
+      return endpoints.deleteEndpoint(this.c, caller.tenantId, id, audit);
     });
   }
 

@@ -12,6 +12,7 @@ import type { EndpointState, Idempotency } from "../api.ts";
 import type { Audited } from "./audited-call.ts";
 import { type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
+import { recordEndpoint } from "./incidents/endpoint.ts";
 import { endpointOf } from "./peers.ts";
 import { endpointSubject } from "./wanted-events.ts";
 
@@ -74,9 +75,12 @@ export function hearEndpoint(c: TenantContext, tenantId: string, id: string, sta
   const isUntold = notice !== null && !wasTold(c.db, notice, "endpoint.disabled");
   if (!isNewer && !isUntold) return;
   c.storage.transactionSync(() => {
-    if (isNewer) updateEndpoint(c.db, id, news);
-    if (!isUntold) return;
     const events = new EventAppender(c.db, tenantId, c.now());
+    if (isNewer) {
+      updateEndpoint(c.db, id, news);
+      recordEndpoint(c, events, tenantId, { ...row, ...news }, state.failingSince);
+    }
+    if (!isUntold) return;
     const event = events.append("endpoint.disabled", endpointSubject(id), toEndpointView({ ...row, ...news }));
     markTold(c.db, notice, "endpoint.disabled", event.id);
   });

@@ -22,7 +22,7 @@ import {
   toEndpointView,
   updateEndpoint,
 } from "../../store/tenant/endpoint-store.ts";
-import { lastSequence } from "../../store/tenant/event-store.ts";
+import { EventAppender, lastSequence } from "../../store/tenant/event-store.ts";
 import { bindKey, useOfKey } from "../../store/tenant/key-store.ts";
 import type { Idempotency, PageRequest, TenantApi } from "../api.ts";
 import { soon } from "../soon.ts";
@@ -30,6 +30,8 @@ import type { Audited } from "./audited-call.ts";
 import { BAD_CURSOR, type Done, KEY_REUSED, notFound } from "./authorize.ts";
 import type { TenantContext } from "./context.ts";
 import { hearEndpoint } from "./endpoint-status.ts";
+import { endpointIsOver } from "./incidents/endpoint.ts";
+import { recordSight } from "./incidents/record.ts";
 import { ENDPOINT_DEADLINE_MS, endpointOf } from "./peers.ts";
 import { refusedTarget } from "./targets.ts";
 
@@ -162,10 +164,16 @@ export function pageOfEndpoints(c: TenantContext, page: PageRequest): Done<Page<
   return { ok: true, value: toPage(rows, page.limit, (row) => row.seq, toEndpointView) };
 }
 
-export async function deleteEndpoint(c: TenantContext, id: string, audit: Audited): Promise<Done<null>> {
+export async function deleteEndpoint(
+  c: TenantContext,
+  tenantId: string,
+  id: string,
+  audit: Audited,
+): Promise<Done<null>> {
   if (endpointById(c.db, id) === undefined) return notFound("webhook endpoint");
   c.storage.transactionSync(() => {
     updateEndpoint(c.db, id, { deletedAt: c.now(), closePending: 1 });
+    recordSight(c, new EventAppender(c.db, tenantId, c.now()), tenantId, endpointIsOver(id));
     audit.done();
   });
   await close(c, id);

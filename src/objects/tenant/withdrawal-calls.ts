@@ -13,6 +13,7 @@ import type {
   WithdrawalFilter,
 } from "../api.ts";
 import { TenantBase } from "./base.ts";
+import { isAnyRecovering, lookAgain } from "./incidents/look.ts";
 import { Rounds } from "./rounds.ts";
 import * as byHand from "./withdrawals/by-hand.ts";
 import { createWithdrawal, type Desk } from "./withdrawals/create.ts";
@@ -116,9 +117,12 @@ export abstract class TenantWithdrawals extends TenantBase {
   async patrol() {
     const due = nextWalletDue(this.c.db);
     const overdueMs = due === null ? 0 : Math.max(0, this.c.now() - due);
+    const alarm = await this.overdueAlarm();
     const looked = await patrolWithdrawals(this.c, this.tenantId());
-    if (!looked.isIdle) this.followUpSoon();
-    return { ...looked, overdueMs, report: this.reporter.report() };
+    const written = lookAgain(this.c, this.tenantId());
+    if (!looked.isIdle || written > 0) this.followUpSoon();
+    const isIdle = looked.isIdle && !isAnyRecovering(this.c);
+    return { ...looked, isIdle, overdueMs, alarm, report: this.reporter.report() };
   }
 
   protected policies(): PoliciesView {

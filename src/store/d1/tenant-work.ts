@@ -21,6 +21,20 @@ export async function overdueTenantWork(db: D1Database, now: number, limit: numb
   return answer.results.map((row) => ({ tenantId: row.tenant_id, dueAt: row.due_at }));
 }
 
+/** Cron looks in at that moment at the latest, also at a tenant that has nothing else under way. @throws StoreFault */
+export async function listTenantWork(db: D1Database, tenantId: string, dueAt: number): Promise<void> {
+  await withDeadline("list a tenant for cron", () =>
+    db
+      .prepare(
+        // Touched, so that cron's removal of a row it saw before misses it.
+        `INSERT INTO tenant_work (tenant_id, due_at, unresolved, mismatches) VALUES (?1, ?2, 0, 0)
+         ON CONFLICT (tenant_id) DO UPDATE SET due_at = min(due_at + 1, excluded.due_at)`,
+      )
+      .bind(tenantId, dueAt)
+      .run(),
+  );
+}
+
 /** @throws StoreFault */
 export async function postponeTenantWork(db: D1Database, tenantId: string, dueAt: number): Promise<void> {
   await withDeadline("postpone a tenant's next look", () =>

@@ -64,8 +64,8 @@ export function enableEndpoint(db: EndpointDb, now: number): void {
     .run();
 }
 
-/** The tenant shows the public key: it is told at once, should the answer that carries it be lost. */
-export function noteNewKey(db: EndpointDb, now: number): void {
+/** Something that the tenant shows has changed: it is told at once, should the answer that carries it be lost. */
+export function noteNews(db: EndpointDb, now: number): void {
   db.update(endpoint).set({ revision: nextRevision, tellAt: now }).run();
 }
 

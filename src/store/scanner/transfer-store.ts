@@ -41,6 +41,10 @@ export function takeTransfersAbove(db: ScannerDb, height: number): OwnedTransfer
   return db.delete(transfers).where(minedAbove(height)).returning().all().map(toOwned);
 }
 
+export function countTransfers(db: ScannerDb): number {
+  return db.select({ n: sql<number>`count(*)` }).from(transfers).get()?.n ?? 0;
+}
+
 /** Payments that wait to be mined. */
 export function unminedTransfers(db: ScannerDb): OwnedTransfer[] {
   return transfersAt(db, UNMINED);

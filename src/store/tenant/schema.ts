@@ -7,6 +7,7 @@
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { AddressType } from "../../core/extended-key.ts";
+import type { Evidence, TenantIncidentKind } from "../../core/incident.ts";
 import type { SendMeaning } from "../../core/send-answer.ts";
 import type { Tallies } from "../../core/tallies.ts";
 import type { DepositStatus, EventType, ReconciliationView, Scope, SignatureScheme } from "../../core/views.ts";
@@ -382,6 +383,8 @@ export const wallets = sqliteTable(
     usedBelow: integer("used_below").notNull(),
     status: text("status").$type<"active" | "stopped">().notNull(),
     incident: text("incident"),
+    /** The kind of incident that stopped it; null: it is not stopped, or by something that has no kind. */
+    stoppedFor: text("stopped_for").$type<TenantIncidentKind>(),
     /** When it is looked at again, unix milliseconds; null: nothing is under way. */
     dueAt: integer("due_at"),
     /** Since when nonces below the next one are missing on the chain and here; null: none is. */
@@ -687,3 +690,33 @@ export const reconciliations = sqliteTable("reconciliations", {
   at: integer("at").notNull(),
   report: text("report", { mode: "json" }).$type<ReconciliationView>().notNull(),
 });
+
+/** Incidents of this tenant, and what may become one. Nothing is here while all is well. */
+export const incidents = sqliteTable(
+  "incidents",
+  {
+    seq: integer("seq").primaryKey(),
+    id: text("id").notNull().unique(),
+    kind: text("kind").$type<TenantIncidentKind>().notNull(),
+    subject: text("subject").notNull(),
+    network: text("network"),
+    firstSeenAt: integer("first_seen_at").notNull(),
+    looks: integer("looks").notNull(),
+    /** null: suspected. */
+    openedAt: integer("opened_at"),
+    /** Since when it is well again; null: it is not. */
+    wellSince: integer("well_since"),
+    closedAt: integer("closed_at"),
+    summary: text("summary").notNull(),
+    evidence: text("evidence", { mode: "json" }).$type<Evidence>().notNull(),
+    /** When summary and evidence were written. */
+    shownAt: integer("shown_at").notNull(),
+    /** Rises with what others are to hear of; up to which they have. */
+    revision: integer("revision").notNull(),
+    toldRevision: integer("told_revision").notNull(),
+  },
+  (t) => [
+    uniqueIndex("incidents_current").on(t.kind, t.subject).where(sql`closed_at IS NULL`),
+    index("incidents_untold").on(t.seq).where(sql`told_revision < revision`),
+  ],
+);

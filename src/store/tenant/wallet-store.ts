@@ -46,6 +46,7 @@ export function insertWallet(db: TenantDb, network: string, sender: string): Wal
     usedBelow: -1,
     status: "active",
     incident: null,
+    stoppedFor: null,
     dueAt: null,
     gapSince: null,
   };
@@ -56,7 +57,7 @@ export function insertWallet(db: TenantDb, network: string, sender: string): Wal
 export function changeWallet(
   db: TenantDb,
   wallet: Pick<WalletRow, "network" | "sender">,
-  changes: Partial<Pick<WalletRow, "status" | "incident" | "dueAt" | "gapSince">>,
+  changes: Partial<Pick<WalletRow, "status" | "incident" | "stoppedFor" | "dueAt" | "gapSince">>,
 ): void {
   db.update(wallets)
     .set(changes)

@@ -1,6 +1,6 @@
 /** Withdrawals and the steps they took. A state changes only together with the row of its step. */
 
-import { and, asc, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
 import { OPEN_STATES, type WithdrawalState } from "../../core/withdrawal.ts";
 import { insertionInto, prepared } from "../prepared.ts";
@@ -171,6 +171,36 @@ export function noteTurn(db: TenantDb, ids: readonly string[], at: number): void
       .set({ turnAt: at })
       .where(inArray(withdrawals.id, [...ids]))
       .run();
+}
+
+/** In a person's hands, or in their present state since before a moment and not waiting for an approval. */
+export function withdrawalsUnmoved(db: TenantDb, network: string, before: number, limit: number): WithdrawalRow[] {
+  const isUnmoved = and(
+    inOpenStates(["funds_reserved", "broadcast_pending", "confirmation_tracking"]),
+    lte(withdrawals.updatedAt, before),
+  );
+  return db
+    .select()
+    .from(withdrawals)
+    .where(and(eq(withdrawals.network, network), or(inOpenStates(["manual_review"]), isUnmoved)))
+    .orderBy(asc(withdrawals.seq))
+    .limit(limit)
+    .all();
+}
+
+export function withdrawalsThatWaitFor(
+  db: TenantDb,
+  network: string,
+  waitingFor: string,
+  limit: number,
+): WithdrawalRow[] {
+  return db
+    .select()
+    .from(withdrawals)
+    .where(and(eq(withdrawals.network, network), inOpenStates(OPEN_STATES), eq(withdrawals.waitingFor, waitingFor)))
+    .orderBy(asc(withdrawals.seq))
+    .limit(limit)
+    .all();
 }
 
 /** Every open one, on all networks. */

@@ -102,8 +102,9 @@ export const depositLine: readonly Mutant[] = [
     name: "lost-claim-taken-as-made",
     breaks: ["I5"],
     file: "src/objects/scanner/claim.ts",
-    find: "const { conflicts } = await claimTransfers(s, [...waiting]);",
-    replace: "const { conflicts } = await claimTransfers(s, [...waiting]).catch(() => ({ conflicts: [] }));",
+    find: "const { conflicts, fresh, again } = await claimTransfers(s, [...waiting]);",
+    replace:
+      "const { conflicts, fresh, again } = await claimTransfers(s, [...waiting]).catch(() => ({ conflicts: [], fresh: 0, again: 0 }));",
   },
   {
     name: "mark-cleared-without-an-answer",

@@ -120,6 +120,10 @@ function titleOf(event: SluiceEvent): ReactNode {
       return `${event.data.network} goes on`;
     case "endpoint.disabled":
       return <Link to={`/webhooks/${event.data.id}`}>Webhook endpoint disabled</Link>;
+    case "incident.opened":
+      return <Link to="/incidents?status=open">{event.data.summary}</Link>;
+    case "incident.closed":
+      return <Link to="/incidents">Over: {event.data.summary}</Link>;
     case "webhook.test":
       return <Link to={`/webhooks/${event.data.endpoint_id}`}>Test event for a webhook endpoint</Link>;
     default:

@@ -14,6 +14,8 @@ export const EVENTS: readonly { readonly value: EventType; readonly meaning: str
   { value: "network.halted", meaning: "A reorganisation was too deep; a person has to look." },
   { value: "network.resumed", meaning: "The network goes on." },
   { value: "endpoint.disabled", meaning: "Nothing is sent to an endpoint any more." },
+  { value: "incident.opened", meaning: "Something that a person should look at." },
+  { value: "incident.closed", meaning: "It has been well for long enough." },
   { value: "webhook.test", meaning: "A test, which goes to its endpoint whatever is chosen here." },
 ];
 
@@ -25,7 +27,7 @@ export function pageOfSubject(subject: string): string | null {
   if (subject.startsWith("wd_")) return `/withdrawals/${subject}`;
   if (subject.startsWith("account:")) return `/ledger?account=${encodeURIComponent(subject.slice("account:".length))}`;
   if (subject.startsWith("endpoint:")) return `/webhooks/${subject.slice("endpoint:".length)}`;
-  return null;
+  return subject.startsWith("inc_") ? "/incidents" : null;
 }
 
 const OUTCOMES: Record<string, string> = {

@@ -3,8 +3,10 @@
  * was committed.
  */
 
-import { changeWallet, dueWallets } from "../../../store/tenant/wallet-store.ts";
+import { log } from "../../../log.ts";
+import { changeWallet, dueWallets, walletRow } from "../../../store/tenant/wallet-store.ts";
 import type { TenantContext } from "../context.ts";
+import { lookAfterRound } from "../incidents/look.ts";
 import { findLine } from "./lines.ts";
 
 /** After a round that broke off. */
@@ -23,6 +25,7 @@ export async function driveWithdrawals(c: TenantContext, tenantId: string): Prom
 
 async function driveNetwork(c: TenantContext, tenantId: string, network: string): Promise<number> {
   let written = 0;
+  let isLast = true;
   for (const wallet of dueWallets(c.db, c.now())) {
     if (wallet.network !== network) continue;
     // Set before the work: whatever becomes of this instance, somebody looks again.
@@ -39,6 +42,17 @@ async function driveNetwork(c: TenantContext, tenantId: string, network: string)
     } catch (error) {
       round.log(error);
     }
+    if (walletRow(c.db, network, wallet.sender)?.dueAt != null) isLast = false;
   }
-  return written;
+  return written + lookAtIncidents(c, tenantId, network, isLast || written > 0);
+}
+
+/** A look that breaks takes nothing from the round. */
+function lookAtIncidents(c: TenantContext, tenantId: string, network: string, isLast: boolean): number {
+  try {
+    return lookAfterRound(c, tenantId, network, isLast);
+  } catch (error) {
+    log("error", "incidents_not_looked_at", { tenant: tenantId, network }, error);
+    return 0;
+  }
 }

@@ -30,6 +30,13 @@ export function stopWallet(wallet: HotWallet, incident: string): void {
   changeWallet(c.db, { network: network.id, sender }, { status: "stopped", incident });
 }
 
+/** The same, for something that was signed with the wallet's key and is not ours. It is told, whatever stopped it before. */
+export function stopForForeignSpend(wallet: HotWallet, incident: string): void {
+  stopWallet(wallet, incident);
+  const { c, network, sender } = wallet;
+  changeWallet(c.db, { network: network.id, sender }, { stoppedFor: "foreign_spend" });
+}
+
 /** A person in charge stays in charge: their turn is not taken from them by a lesser wait. */
 export function setWaitingOf(c: TenantContext, row: WithdrawalRow | undefined, waitingFor: string | null): void {
   if (row === undefined || row.state === "manual_review" || row.waitingFor === waitingFor) return;

@@ -75,7 +75,7 @@ export async function resumeWallet(
   if (use.kind === "fresh") {
     c.storage.transactionSync(() => {
       wakeWallet(c, tenantId, network);
-      changeWallet(c.db, { network, sender }, { status: "active", incident: null });
+      changeWallet(c.db, { network, sender }, { status: "active", incident: null, stoppedFor: null });
       lineOf(c, network).resumed(c, network, sender);
       bindKey(c.db, idempotency, `${network}/${sender}`);
       audit.done();

@@ -26,7 +26,7 @@ import { count } from "../../../../store/tenant/wallet-store.ts";
 import { changeWithdrawal } from "../../../../store/tenant/withdrawal-store.ts";
 import { WithdrawalCommit } from "../commit.ts";
 import { askPerson, isLate, judgeMined, takeBack } from "../settle.ts";
-import { stopWallet } from "../wallet.ts";
+import { stopForForeignSpend } from "../wallet.ts";
 import { type CoinPayer, deepOf, pinOf, pinText, withdrawalsOf } from "./payer.ts";
 import { followSearch } from "./search-start.ts";
 
@@ -143,7 +143,7 @@ function takeForeign(payer: CoinPayer, commit: WithdrawalCommit, spend: SpendRow
   // A person who lets the wallet go on has seen this one.
   if (spend.foreignTxId !== txId) {
     changeSpend(c.db, spend, { foreignTxId: txId });
-    stopWallet(payer, `${pinText(spend)} was spent by a transaction that is not ours: ${txId}`);
+    stopForForeignSpend(payer, `${pinText(spend)} was spent by a transaction that is not ours: ${txId}`);
     count(c.db, "foreign_spends");
   }
   if (spend.claimed === 0) {

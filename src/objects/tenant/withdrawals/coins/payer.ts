@@ -2,7 +2,13 @@
 
 import type { CoinNode, CoinRef, CoinSigner, UnspentCoin } from "../../../../chains/coin-payout.ts";
 import { larger } from "../../../../core/amount.ts";
-import { type AgreedCoins, agreeOnCoins, agreeOnUnspent, type CoinPin } from "../../../../core/coin-look.ts";
+import {
+  type AgreedCoins,
+  agreeOnCoins,
+  agreeOnUnspent,
+  type CoinPin,
+  contradictionIn,
+} from "../../../../core/coin-look.ts";
 import { coinText } from "../../../../core/coins.ts";
 import { type FeeRateLimits, type FeeRateQuote, feeRateLimits } from "../../../../core/fee-rate.ts";
 import { type BitcoinNetwork, holdsCoins } from "../../../../core/network.ts";
@@ -12,6 +18,7 @@ import { networkState } from "../../../../store/tenant/network-store.ts";
 import { inputsOf, membersOf, openSpends, type SpendRow } from "../../../../store/tenant/spend-store.ts";
 import { type WithdrawalRow, withdrawalById } from "../../../../store/tenant/withdrawal-store.ts";
 import type { TenantContext } from "../../context.ts";
+import { sawLooks } from "../../incidents/contradictions.ts";
 import { type HotWallet, logProvider, setWaitingOf } from "../wallet.ts";
 import { coinNodes, coinSigner } from "./signing.ts";
 
@@ -110,7 +117,9 @@ async function ask(
   const [first, others] = [pins.filter(({ isPin }) => isPin), pins.filter(({ isPin }) => !isPin)];
   const question = { pins: [...first, ...others].slice(0, MAX_PINS), heights };
   const answers = await Promise.allSettled(payer.nodes.map((node) => node.look(question)));
-  return agreeOnCoins(heard(payer, "look", answers), payer.nodes.length);
+  const looks = heard(payer, "look", answers);
+  sawLooks(payer, contradictionIn(looks));
+  return agreeOnCoins(looks, payer.nodes.length);
 }
 
 /** Of two or more quotes the second highest, so that no provider decides alone upwards. */

@@ -16,7 +16,7 @@ import { count } from "../../../../store/tenant/wallet-store.ts";
 import { withdrawalById } from "../../../../store/tenant/withdrawal-store.ts";
 import { WithdrawalCommit } from "../commit.ts";
 import { askPerson } from "../settle.ts";
-import { logProvider, setWaitingOf, stopWallet, walletOf } from "../wallet.ts";
+import { logProvider, setWaitingOf, stopForForeignSpend, stopWallet, walletOf } from "../wallet.ts";
 import { type CoinPayer, pinText, setWaiting, withdrawalsOf } from "./payer.ts";
 
 /** The same bytes go out again after so long, as long as they are not mined: pools forget. */
@@ -71,7 +71,7 @@ function takeAnswer(payer: CoinPayer, spend: SpendRow, attempt: SpendAttemptRow,
     case "replacement_underpriced":
       // Ours offers less than what is there. With a single attempt, what is there is not ours.
       if (attempt.attempt > 1) break;
-      stopWallet(payer, `${pinText(spend)} is spent in the pool by a transaction that is not ours`);
+      stopForForeignSpend(payer, `${pinText(spend)} is spent in the pool by a transaction that is not ours`);
       for (const row of withdrawalsOf(payer, spend))
         askPerson(commit, row, { reason: "input_held_by_another", evidence: attempt.txId });
       break;

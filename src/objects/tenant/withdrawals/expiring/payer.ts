@@ -7,7 +7,7 @@ import type {
   ExpiringSigner,
 } from "../../../../chains/expiring-payout.ts";
 import { parseAmount, unitsFromText } from "../../../../core/amount.ts";
-import { type AgreedExpiring, agreeOnExpiring } from "../../../../core/expiring-look.ts";
+import { type AgreedExpiring, agreeOnExpiring, contradictionIn } from "../../../../core/expiring-look.ts";
 import { expiresByItself } from "../../../../core/network.ts";
 import {
   type ExpiringAttemptRow,
@@ -17,6 +17,7 @@ import {
 } from "../../../../store/tenant/expiring-store.ts";
 import { type WithdrawalRow, withdrawalById } from "../../../../store/tenant/withdrawal-store.ts";
 import { mustFindAsset, type TenantContext } from "../../context.ts";
+import { sawLooks } from "../../incidents/contradictions.ts";
 import { type HotWallet, logProvider } from "../wallet.ts";
 import { expiringChain, expiringSigner } from "./signing.ts";
 
@@ -91,7 +92,9 @@ export async function lookAt(payer: ExpiringPayer): Promise<Looked | null> {
     .slice(0, MAX_ASKED)
     .map(({ txId, expiresAt, signedAbove }) => ({ txId, expiresAt, signedAbove }));
   const answers = await Promise.allSettled(nodes.map((node) => node.look({ attempts })));
-  const agreed = agreeOnExpiring(heard(payer, "look", answers), nodes.length);
+  const looks = heard(payer, "look", answers);
+  sawLooks(payer, contradictionIn(looks));
+  const agreed = agreeOnExpiring(looks, nodes.length);
   return agreed && { ...agreed, askedAt };
 }
 

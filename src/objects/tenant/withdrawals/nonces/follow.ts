@@ -14,7 +14,7 @@ import { count, raiseWallet } from "../../../../store/tenant/wallet-store.ts";
 import { changeWithdrawal, type WithdrawalRow } from "../../../../store/tenant/withdrawal-store.ts";
 import { WithdrawalCommit } from "../commit.ts";
 import { askPerson, isLate, judgeMined, type MinedFacts, takeBack } from "../settle.ts";
-import { stopWallet } from "../wallet.ts";
+import { stopForForeignSpend } from "../wallet.ts";
 import { type Payer, withdrawalOf } from "./payer.ts";
 
 type Mined = Extract<SlotNews, { kind: "mined" }>;
@@ -140,7 +140,7 @@ function takeForeign(
   }
   const evidence = consumer === null ? "nobody could name the transaction" : consumer;
   changeSlot(c.db, slot, { status: "final" });
-  stopWallet(payer, `nonce ${slot.nonce} was spent by a transaction that is not ours: ${evidence}`);
+  stopForForeignSpend(payer, `nonce ${slot.nonce} was spent by a transaction that is not ours: ${evidence}`);
   count(c.db, "foreign_spends");
   const row = withdrawalOf(payer, slot);
   if (row === undefined) return;

@@ -5,10 +5,11 @@ import type { Call, GasEstimate, PayoutNode, Signer } from "../../../../chains/p
 import { larger, unitsFromText } from "../../../../core/amount.ts";
 import { capFor, type FeeQuote, perGasNow } from "../../../../core/fees.ts";
 import { countsNonces, type EvmNetwork } from "../../../../core/network.ts";
-import { type AgreedLook, agree, quorumOf } from "../../../../core/wallet-look.ts";
+import { type AgreedLook, agree, contradictionIn, quorumOf } from "../../../../core/wallet-look.ts";
 import { attemptsOf, openSlots, type SlotRow } from "../../../../store/tenant/slot-store.ts";
 import { type WithdrawalRow, withdrawalById } from "../../../../store/tenant/withdrawal-store.ts";
 import type { TenantContext } from "../../context.ts";
+import { sawLooks } from "../../incidents/contradictions.ts";
 import { type HotWallet, logProvider, setWaitingOf } from "../wallet.ts";
 import { payoutNodes, signerOf, walletAddress } from "./signing.ts";
 
@@ -87,6 +88,7 @@ async function ask(payer: Payer, slots: readonly SlotRow[], heights: readonly nu
     if (answer.status === "rejected") logProvider(payer, "look", nodes[i]?.name, answer.reason);
   }
   const looks = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  sawLooks(payer, contradictionIn(looks));
   return agree(looks, nodes.length, new Set(hashes));
 }
 

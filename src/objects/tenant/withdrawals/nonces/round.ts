@@ -9,7 +9,7 @@ import { nextUnclaimedNonce } from "../../../../store/d1/withdrawals.ts";
 import { knownNonces, openSlots } from "../../../../store/tenant/slot-store.ts";
 import { count, raiseWallet, type WalletRow } from "../../../../store/tenant/wallet-store.ts";
 import { inParts, WAITING_MS } from "../parts.ts";
-import { isAnyReserved, isAnyTracked, isHalted, logProvider, stopWallet, walletOf } from "../wallet.ts";
+import { isAnyReserved, isAnyTracked, isHalted, logProvider, stopForForeignSpend, walletOf } from "../wallet.ts";
 import { allocate, claimSlots } from "./allocate.ts";
 import { follow, foreignNonces } from "./follow.ts";
 import { lookAt, type Payer, quoteOf } from "./payer.ts";
@@ -62,7 +62,10 @@ async function checkCounter(payer: Payer, wallet: WalletRow, look: AgreedLook): 
   raiseWallet(c.db, wallet, { nextNonce: claimed });
   if (isFirst || look.nonceLatest <= claimed) return;
   count(c.db, "foreign_spends");
-  stopWallet(payer, `nonces below ${look.nonceLatest} were spent by somebody else; the last of ours is ${claimed - 1}`);
+  stopForForeignSpend(
+    payer,
+    `nonces below ${look.nonceLatest} were spent by somebody else; the last of ours is ${claimed - 1}`,
+  );
 }
 
 /** Names the transactions that took our nonces. Only asked for when the chain shows that there are any. */

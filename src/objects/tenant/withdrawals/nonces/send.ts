@@ -14,7 +14,7 @@ import {
 } from "../../../../store/tenant/slot-store.ts";
 import { count } from "../../../../store/tenant/wallet-store.ts";
 import { WithdrawalCommit } from "../commit.ts";
-import { logProvider, stopWallet, walletOf } from "../wallet.ts";
+import { logProvider, stopForForeignSpend, stopWallet, walletOf } from "../wallet.ts";
 import { type Payer, setWaiting, withdrawalOf } from "./payer.ts";
 
 /** The same bytes go out again after so long, as long as they are not mined: pools forget. */
@@ -72,7 +72,7 @@ function takeAnswer(payer: Payer, slot: SlotRow, attempt: AttemptRow, meaning: S
     case "replacement_underpriced":
       // Ours offers less than what is there. With a single attempt, what is there is not ours.
       if (attempt.number > 1) break;
-      stopWallet(payer, `nonce ${slot.nonce} is held in the pool by a transaction that is not ours`);
+      stopForForeignSpend(payer, `nonce ${slot.nonce} is held in the pool by a transaction that is not ours`);
       if (row?.state === "broadcast_pending" || row?.state === "confirmation_tracking") {
         commit.move(row, {
           to: "manual_review",
