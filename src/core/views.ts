@@ -410,6 +410,13 @@ export interface NetworkView {
   assets: AssetView[];
 }
 
+/** Which rows of a list are asked for. */
+export interface PageRequest {
+  readonly limit: number;
+  /** What the page before gave; null: from the beginning. */
+  readonly cursor: string | null;
+}
+
 export interface Page<T> {
   data: T[];
   next_cursor: string | null;

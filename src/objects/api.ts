@@ -28,6 +28,7 @@ import type {
   IncidentView,
   LedgerEntryView,
   Page,
+  PageRequest,
   ReconciliationView,
   Scope,
   SessionView,
@@ -40,6 +41,8 @@ import type {
 import type { DisabledReason } from "../core/webhook-schedule.ts";
 import type { WithdrawalState } from "../core/withdrawal.ts";
 import type { Report } from "./monitor-api.ts";
+
+export type { PageRequest } from "../core/views.ts";
 
 // ---- tenant: called by HTTP -------------------------------------------------------------------
 
@@ -93,11 +96,6 @@ export type Answer<T> =
       readonly replayed: boolean;
     }
   | { readonly ok: false; readonly refusal: Refusal; readonly rate: RateState | null };
-
-export interface PageRequest {
-  readonly limit: number;
-  readonly cursor: string | null;
-}
 
 export interface SignUp {
   readonly requestId: string;

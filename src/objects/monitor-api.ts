@@ -3,8 +3,7 @@
 import type { Figure } from "../core/figures.ts";
 import type { Evidence, Incident, IncidentKind, TenantIncidentKind } from "../core/incident.ts";
 import type { Outcome } from "../core/refusal.ts";
-import type { OperatorIncidentView, Page } from "../core/views.ts";
-import type { PageRequest } from "./api.ts";
+import type { OperatorIncidentView, Page, PageRequest } from "../core/views.ts";
 
 /** There is one. */
 export const MONITOR_NAME = "monitor";
