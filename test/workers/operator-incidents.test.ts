@@ -440,7 +440,7 @@ describe("the operator's webhook", () => {
       storage.sql.exec("SELECT * FROM calls").toArray(),
     );
     expect(rows).toMatchObject([{ status: "given_up", failures: 10 }]);
-    expect(said.join()).toContain("given up");
+    expect(said.join()).toContain("operator_webhook_given_up");
     expect(said.join() + JSON.stringify(rows)).not.toContain(SECRET.slice(6, 20));
   });
 
