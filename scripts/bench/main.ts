@@ -13,7 +13,10 @@ import { PROJECT } from "../install.mjs";
 import { tryLock } from "../lock.mjs";
 import { type Bench, isMet, tableOf } from "./result.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {};
+const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
+  cost: () => import("./cost.ts"),
+  growth: () => import("./growth.ts"),
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

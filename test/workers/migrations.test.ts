@@ -96,6 +96,7 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
       "attempts",
       "coins",
       "counters",
+      "deposit_events",
       "expiring_attempts",
       "expiring_payments",
       "reconciliations",
@@ -113,7 +114,7 @@ const KINDS: readonly [string, DurableObjectNamespace, Migrations, readonly stri
       "xpubs",
     ],
   ],
-  ["scanner", CHAIN_SCANNER as unknown as DurableObjectNamespace, scannerMigrations as Migrations, []],
+  ["scanner", CHAIN_SCANNER as unknown as DurableObjectNamespace, scannerMigrations as Migrations, ["payments"]],
   ["endpoint", WEBHOOK_ENDPOINT as unknown as DurableObjectNamespace, endpointMigrations as Migrations, []],
 ];
 

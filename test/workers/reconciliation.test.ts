@@ -128,7 +128,7 @@ async function deposit(merchant: Merchant, units: bigint): Promise<void> {
     } as const;
     const times = { createdAt: time.now, confirmedAt: time.now, revertedAt: null, settledAt: null, backfillId: null };
     const rest = { address: PAYEE, asset: "native", amountUnits: String(units), dueHeight: null, dueFinalized: null };
-    putDeposit(db, { ...row, ...standing, ...times, ...rest }, true);
+    putDeposit(db, null, { ...row, ...standing, ...times, ...rest, events: [] });
     const journal = { id: `jrn_${txId}`, causeType: "deposit.confirmed", causeId: row.id, eventId: null, at: time.now };
     const before = readBalance(db, key);
     const lines = depositConfirmed(before, units);

@@ -658,7 +658,10 @@ describe("I17 backfills", () => {
       sql.exec("DELETE FROM ledger_entries WHERE cause_id NOT IN (SELECT id FROM deposits)"),
     );
     await merchant.inside((_, sql) => sql.exec("UPDATE balances SET available = '10'"));
-    await merchant.inside((_, sql) => sql.exec("DELETE FROM events"));
+    await merchant.inside((_, sql) => {
+      sql.exec("DELETE FROM events");
+      sql.exec("DELETE FROM deposit_events");
+    });
     expect(await backfill(0, chain.head)).toMatchObject({ found: 12, already_known: 10, added: 2 });
     expect(await merchant.told()).toBe("pending confirmed settled pending confirmed settled");
     expect(await available()).toBe("12");

@@ -6,6 +6,7 @@ import type { ApiKeyView, DepositView, Page, Scope } from "../../src/core/views.
 import { type Tenant, WebhookEndpoint } from "../../src/index.ts";
 import type { Observation, Observed, SeenTransfer } from "../../src/objects/api.ts";
 import { EventAppender } from "../../src/store/tenant/event-store.ts";
+import { EVENT_LOG } from "../support/event-log.ts";
 import { newAddress, pay } from "../support/model-chain.ts";
 import { call, checkBooks, DAY_MS, DB, Merchant, node, quiet, startLine, time } from "./line.ts";
 
@@ -435,7 +436,7 @@ describe("observations", () => {
     expect(await merchant.told()).toBe("pending confirmed pending confirmed");
     const told = (await merchant.events()).map(({ data }) => data as DepositView);
     expect(told.map((deposit) => deposit.memo)).toEqual([memo, memo, null, null]);
-    const bodies = await merchant.inside((_, sql) => sql.exec("SELECT body FROM events").toArray());
+    const bodies = await merchant.inside((_, sql) => sql.exec(`SELECT body FROM ${EVENT_LOG}`).toArray());
     expect(bodies.filter(({ body }) => String(body).includes("\\u0001".repeat(MAX_MEMO_BYTES)))).toHaveLength(2);
     expect(Math.max(...bodies.map(({ body }) => new TextEncoder().encode(String(body)).length))).toBeLessThan(5_000);
   });

@@ -9,7 +9,7 @@ import { type Balance, depositConfirmed, depositReverted, post } from "../../cor
 import type { TransferKey } from "../../core/transfer.ts";
 import type { BalanceView, EventType } from "../../core/views.ts";
 import { type ChainView, type Decision, nextLook, type Step, type Told } from "../../core/watcher.ts";
-import { type DepositRow, putDeposit } from "../../store/tenant/deposit-store.ts";
+import { type DepositRow, depositId, putDeposit } from "../../store/tenant/deposit-store.ts";
 import { EventAppender } from "../../store/tenant/event-store.ts";
 import { appendEntries, type BalanceKey, readBalance, writeBalance } from "../../store/tenant/ledger-store.ts";
 import { toBalanceView } from "./balance-view.ts";
@@ -43,10 +43,14 @@ const EVENT_OF: Record<Step["type"], EventType> = {
   settled: "deposit.settled",
 };
 
-/** @returns how many events were written */
-export function commitDeposits(commit: Commit, decided: readonly Decided[]): number {
+/** @returns how many events were written, and when the deposits that were written are due */
+export function commitDeposits(
+  commit: Commit,
+  decided: readonly Decided[],
+): { readonly events: number; readonly due: readonly Pick<DepositRow, "seq" | "dueHeight" | "dueFinalized">[] } {
   const events = new EventAppender(commit.c.db, commit.tenantId, commit.now);
   const ledger = new CommitLedger(commit, events);
+  const due: Pick<DepositRow, "seq" | "dueHeight" | "dueFinalized">[] = [];
   let written = 0;
   for (const one of decided) {
     const { told, steps } = one.decision;
@@ -57,24 +61,29 @@ export function commitDeposits(commit: Commit, decided: readonly Decided[]): num
       row = withStep(commit, row, step);
       // A person had reopened it, and it stands: it is settled once more, and once was told.
       if (settledBefore) continue;
-      const asset = commit.assetOf(row.asset);
-      const event = events.append(EVENT_OF[step.type], row.id, toDepositView(row, asset, commit.view.head));
+      const view = toDepositView(row, commit.assetOf(row.asset), commit.view.head);
+      const event =
+        row.events === null
+          ? events.append(EVENT_OF[step.type], row.id, view)
+          : events.appendToDeposit(EVENT_OF[step.type], row.id, row.events, view);
+      if (row.events !== null) row = { ...row, events: [...row.events, event.sequence] };
       ledger.post(row, step, event.id);
       written++;
     }
     const look = nextLook(told, commit.view, commit.settlesBy);
     const final = { ...row, ...columnsOf(told), dueHeight: look.height, dueFinalized: look.finalized };
-    if (one.before === null || !isSame(one.before, final)) putDeposit(commit.c.db, final, one.before === null);
+    due.push({ ...final, seq: putDeposit(commit.c.db, one.before, final) });
   }
   ledger.flush();
-  return written;
+  events.flush();
+  return { events: written, due };
 }
 
 /** The row a deposit starts this commit with. Its id is derived from its key: a repeat meets itself. */
 function startRow(commit: Commit, { key, before, backfillId }: Decided, told: Told): Omit<DepositRow, "seq"> {
   if (before !== null) return before;
   return {
-    id: derivedId("dep", commit.tenantId, commit.network, key.txId, key.transferIndex),
+    id: depositId(commit.tenantId, commit.network, key),
     network: commit.network,
     txId: key.txId,
     transferIndex: key.transferIndex,
@@ -87,6 +96,7 @@ function startRow(commit: Commit, { key, before, backfillId }: Decided, told: To
     revertedAt: null,
     settledAt: null,
     backfillId,
+    events: [],
   };
 }
 
@@ -107,11 +117,6 @@ function withStep(commit: Commit, row: Omit<DepositRow, "seq">, step: Step): Omi
     case "dropped":
       return next;
   }
-}
-
-/** A payment met again as it was writes nothing. */
-function isSame(before: DepositRow, final: Omit<DepositRow, "seq">): boolean {
-  return Object.entries(final).every(([column, value]) => before[column as keyof DepositRow] === value);
 }
 
 function columnsOf(told: Told) {

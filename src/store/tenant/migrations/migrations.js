@@ -6,6 +6,7 @@ import m0004 from "./0004_families.sql";
 import m0005 from "./0005_expiring.sql";
 import m0006 from "./0006_memos_and_turns.sql";
 import m0007 from "./0007_sessions.sql";
+import m0008 from "./0008_fewer_rows.sql";
 import journal from "./meta/_journal.json";
 
 export default {
@@ -19,5 +20,6 @@ export default {
     m0005,
     m0006,
     m0007,
+    m0008,
   },
 };
