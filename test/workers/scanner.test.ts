@@ -791,7 +791,7 @@ describe("an object restored from an older copy", () => {
     await merchant.watch(address);
     await mineAndPoll([pay(address, 1n)], [pay(address, 10n)], []);
     const copy = await merchant.inside((_, sql) =>
-      ["networks", "transfers", "deposits", "ledger_entries", "balances", "events"].map((table) => ({
+      ["networks", "transfers", "deposits", "ledger_entries", "balances", "events", "deposit_events"].map((table) => ({
         table,
         rows: sql.exec(`SELECT * FROM ${table}`).toArray(),
       })),

@@ -374,14 +374,14 @@ describe("observations", () => {
 
   it("B132 a commit that breaks off in the middle leaves nothing of itself", async () => {
     quiet("error", "warn");
-    const tables = ["transfers", "deposits", "ledger_entries", "balances", "events", "networks"];
+    const tables = ["transfers", "deposits", "ledger_entries", "balances", "events", "deposit_events", "networks"];
     const rows = () =>
       merchant.inside((_, sql) => tables.map((table) => JSON.stringify(sql.exec(`SELECT * FROM ${table}`).toArray())));
     await scans.observe(100, { added: [scans.transfer(100, 5n)] });
     const before = await rows();
-    const honest = EventAppender.prototype.append;
+    const honest = EventAppender.prototype.appendToDeposit;
     let appended = 0;
-    const append = vi.spyOn(EventAppender.prototype, "append").mockImplementation(function (
+    const append = vi.spyOn(EventAppender.prototype, "appendToDeposit").mockImplementation(function (
       this: EventAppender,
       ...args
     ) {

@@ -89,7 +89,9 @@ export function observe(
     takeCoins(c, o, coins);
     const committed = commitDeposits(commit, decided);
     written = committed.events;
-    duesNow = duesAfter(c.db, o.network, dues, o, committed.due);
+    // With the whole, everything that was still open has been looked at.
+    const reached = o.base === null ? { head: UNMINED, finalized: UNMINED } : o;
+    duesNow = duesAfter(c.db, o.network, dues, reached, committed.due);
     putNetworkState(c.db, {
       network: o.network,
       version: o.version,

@@ -8,10 +8,15 @@ import { unitsFromText } from "../../core/amount.ts";
 import { keyText, type Transfer, type TransferKey } from "../../core/transfer.ts";
 import type { ScannerDb } from "./database.ts";
 import { type PaymentEntry, payments, tenants } from "./schema.ts";
-import type { OwnedTransfer } from "./transfer-store.ts";
 
 /** Bounds a row to well under the platform's 2 MB. */
 const PAYMENTS_PER_ROW = 1_000;
+
+export interface OwnedTransfer extends Transfer {
+  readonly tenant: number;
+  /** Time stamp of the block, unix seconds; 0 while it waits to be mined. */
+  readonly timestamp: number;
+}
 
 type Row = typeof payments.$inferSelect;
 

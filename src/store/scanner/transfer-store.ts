@@ -5,7 +5,7 @@
 
 import { and, eq, gt, lte, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
-import { isInternal, type Transfer, type TransferKey, UNMINED } from "../../core/transfer.ts";
+import { isInternal, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import type { ScannerDb } from "./database.ts";
 import {
   allMinedSince,
@@ -16,18 +16,15 @@ import {
   minedAt,
   minedIn,
   minedSince,
+  type OwnedTransfer,
   pruneMined,
   takeMinedAbove,
 } from "./payment-store.ts";
 import { removals, transfers } from "./schema.ts";
 
-const KEYS_PER_STATEMENT = 2_000;
+export type { OwnedTransfer };
 
-export interface OwnedTransfer extends Transfer {
-  readonly tenant: number;
-  /** Time stamp of the block, unix seconds; 0 while it waits to be mined. */
-  readonly timestamp: number;
-}
+const KEYS_PER_STATEMENT = 2_000;
 
 export function insertTransfers(db: ScannerDb, list: readonly OwnedTransfer[], version: number): void {
   insertMined(

@@ -8,8 +8,9 @@ import { depositOfEvent } from "../../core/ids.ts";
 import type { EventView } from "../../core/views.ts";
 import { prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
-import type { EventRow } from "./event-store.ts";
-import { depositEvents, deposits } from "./schema.ts";
+import { depositEvents, deposits, type events } from "./schema.ts";
+
+export type EventRow = typeof events.$inferSelect;
 
 /** Whoever reads one event reads the row that it lies in. */
 const EVENTS_PER_ROW = 100;

@@ -14,6 +14,7 @@ import type { TenantDb } from "./database.ts";
 import {
   depositEventById,
   depositEventsAfter,
+  type EventRow,
   eventsOfDeposit,
   firstDepositEventSince,
   insertDepositEvents,
@@ -21,7 +22,7 @@ import {
 } from "./deposit-event-store.ts";
 import { events } from "./schema.ts";
 
-export type EventRow = typeof events.$inferSelect;
+export type { EventRow };
 
 /** Appends events within one commit. Reads the counters when made; `flush` it before the commit ends, and drop it. */
 export class EventAppender {

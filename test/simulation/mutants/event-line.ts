@@ -15,11 +15,23 @@ export const eventLine: readonly Mutant[] = [
     also: [
       {
         file: "src/store/tenant/event-store.ts",
-        find: "createdAt: this.#now,\n      })\n      .run();",
+        find: "createdAt: this.#now })\n      .run();",
+        replace: "createdAt: this.#now })\n      .onConflictDoNothing();\n    setTimeout(() => write.run(), 100);",
+      },
+      {
+        file: "src/store/tenant/event-store.ts",
+        find: "insertDepositEvents(this.#db, this.#ofDeposits.splice(0), this.#now);",
         replace:
-          "createdAt: this.#now,\n      })\n      .onConflictDoNothing();\n    setTimeout(() => write.run(), 100);",
+          "const list = this.#ofDeposits.splice(0);\n    setTimeout(() => insertDepositEvents(this.#db, list, this.#now), 100);",
       },
     ],
+  },
+  {
+    name: "event-of-a-deposit-not-listed",
+    breaks: ["I2"],
+    file: "src/objects/tenant/commit-deposits.ts",
+    find: "row = { ...row, events: [...row.events, event.sequence] };",
+    replace: "row = { ...row, events: [] };",
   },
   {
     name: "subject-sequence-not-counted",
