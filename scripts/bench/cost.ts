@@ -199,7 +199,7 @@ class Merchant {
 
 /** What every poll of the scanner does, and what the reading of states by this benchmark does. */
 function isPoll(name: string): boolean {
-  return /^(set|fired) ChainScanner$|^call (ChainScanner\.status|Tenant\.(list|get)\w*)$/.test(name);
+  return /^(set|fired) ChainScanner$|^call (ChainScanner\.status|Tenant\.(list|get|networkFacts)\w*)$/.test(name);
 }
 
 function figuresOf(counts: Counts, items: number): Record<string, number> {
