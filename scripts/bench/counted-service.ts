@@ -86,6 +86,7 @@ export async function startCounted({ pollMs }: { readonly pollMs: number }): Pro
         },
         bindings: {
           ALLOW_LOCAL_WEBHOOKS: "true",
+          LOG_LEVEL: "error",
           RPC_LOCAL: NODE,
           NETWORKS: JSON.stringify({ local: { ...WINDOW, poll_ms: pollMs } }),
           ...secrets,

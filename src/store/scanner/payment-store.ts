@@ -10,8 +10,8 @@ import { insertAll } from "../insert-all.ts";
 import type { ScannerDb } from "./database.ts";
 import { type PaymentEntry, payments, tenants } from "./schema.ts";
 
-/** Bounds a row to well under the platform's 2 MB. */
-const PAYMENTS_PER_ROW = 1_000;
+/** Bounds a row to well under the platform's 2 MB, even where every memo is full of characters that JSON spells out. */
+const PAYMENTS_PER_ROW = 200;
 
 export interface OwnedTransfer extends Transfer {
   readonly tenant: number;
