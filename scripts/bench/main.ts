@@ -19,6 +19,8 @@ const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   reorg: () => import("./reorg.ts"),
   withdraw: () => import("./withdraw.ts"),
   webhooks: () => import("./webhooks.ts"),
+  cost: () => import("./cost.ts"),
+  growth: () => import("./growth.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -74,3 +74,26 @@ export function base32(bytes: Uint8Array): string {
   }
   return text;
 }
+
+/** Characters of a deposit's id that its events' ids begin with, and those that say which one it is. */
+const OF_DEPOSIT = 22;
+const NUMBER = 4;
+const MOST_EVENTS = 32 ** NUMBER;
+
+/**
+ * The id of a deposit's n-th event. Like a derived one it is the same whenever it is made; beyond that it leads back to
+ * the deposit, so that no list of such ids is needed.
+ */
+export function depositEventId(depositId: string, n: number): string {
+  if (n < 1 || n >= MOST_EVENTS) throw new Error(`a deposit has no event ${n}`);
+  let text = "";
+  for (let rest = n; text.length < NUMBER; rest = Math.floor(rest / 32)) text = ALPHABET[rest % 32] + text;
+  return `evt_${depositId.slice("dep_".length).slice(0, OF_DEPOSIT)}${text}`;
+}
+
+/** What an id says if it is one of a deposit's event: how the deposit's id begins, and which event it is. */
+export function depositOfEvent(eventId: string): { readonly idBegins: string; readonly n: number } {
+  const code = eventId.slice("evt_".length);
+  const n = [...code.slice(OF_DEPOSIT)].reduce((sum, char) => sum * 32 + ALPHABET.indexOf(char), 0);
+  return { idBegins: `dep_${code.slice(0, OF_DEPOSIT)}`, n };
+}

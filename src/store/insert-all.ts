@@ -4,7 +4,7 @@
  * transaction open: rows that take several statements stand or fall together by it alone.
  */
 
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { type Column, getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { BaseSQLiteDatabase, SQLiteTable } from "drizzle-orm/sqlite-core";
 
 /** A bound text may have two million bytes; one character has three at most here, and nearly always one. */
@@ -12,7 +12,8 @@ const MAX_CHARS = 500_000;
 const MAX_ROWS = 2_000;
 
 /**
- * Columns that a row does not name get their default. Every row names the same ones, with text, whole numbers or null.
+ * Columns that a row does not name get their default. Every row names the same ones, with text, whole numbers, null, or what its
+ * column keeps as JSON.
  * @param orUpdate columns of a key that may be met: then the row's other columns are written over those that stand there
  */
 export function insertAll<Table extends SQLiteTable>(
@@ -24,6 +25,7 @@ export function insertAll<Table extends SQLiteTable>(
   const [first] = rows;
   if (first === undefined) return;
   const keys = Object.keys(first);
+  const columns: Record<string, Column> = getTableColumns(table);
   const statement = insertOf(table, keys, orUpdate);
   let texts: string[] = [];
   let chars = 0;
@@ -33,7 +35,7 @@ export function insertAll<Table extends SQLiteTable>(
     chars = 0;
   };
   for (const row of rows) {
-    const text = JSON.stringify(keys.map((key) => plain(row, key)));
+    const text = JSON.stringify(keys.map((key) => plain(row, key, columns[key])));
     if (texts.length === MAX_ROWS || (chars > 0 && chars + text.length > MAX_CHARS)) write();
     texts.push(text);
     chars += text.length;
@@ -59,9 +61,10 @@ function insertOf(table: SQLiteTable, keys: readonly string[], orUpdate: readonl
   return (list) => sql`INSERT INTO ${table} (${names}) SELECT ${values} FROM json_each(${list}) WHERE true${update}`;
 }
 
-function plain(row: object, key: string): string | number | null {
-  const value: unknown = (row as Record<string, unknown>)[key];
-  if (value === null || typeof value === "string" || Number.isSafeInteger(value))
-    return value as string | number | null;
+function plain(row: object, key: string, column: Column | undefined): string | number | null {
+  const given: unknown = (row as Record<string, unknown>)[key];
+  if (given === null) return null;
+  const value: unknown = column === undefined ? given : column.mapToDriverValue(given);
+  if (typeof value === "string" || Number.isSafeInteger(value)) return value as string | number;
   throw new Error(`${key} is to be text, a whole number or null, not ${typeof value}`);
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { base32, derivedId, isId, newId } from "../../src/core/ids.ts";
+import { base32, depositEventId, depositOfEvent, derivedId, isId, newId } from "../../src/core/ids.ts";
 
 test("an id is its prefix and 26 characters of Crockford base 32", () => {
   expect(newId("dep", new Uint8Array(16))).toBe(`dep_${"0".repeat(26)}`);
@@ -51,4 +51,17 @@ test.each([
   "",
 ])("%j is not a deposit's id", (text) => {
   expect(isId("dep", text)).toBe(false);
+});
+
+test("the id of a deposit's event is an event's, its own, and leads back to the deposit", () => {
+  const deposit = derivedId("dep", "local", "0xaa", "log:1");
+  for (const n of [1, 2, 31, 32, 1_000_000]) {
+    const id = depositEventId(deposit, n);
+    expect(isId("evt", id)).toBe(true);
+    expect(depositOfEvent(id).n).toBe(n);
+    expect(deposit.startsWith(depositOfEvent(id).idBegins)).toBe(true);
+  }
+  expect(new Set([1, 2, 3].map((n) => depositEventId(deposit, n))).size).toBe(3);
+  expect(() => depositEventId(deposit, 0)).toThrow("no event 0");
+  expect(() => depositEventId(deposit, 32 ** 4)).toThrow("no event");
 });

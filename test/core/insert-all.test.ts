@@ -9,12 +9,13 @@ const things = sqliteTable("things", {
   name: text("the_name").notNull().unique(),
   amountUnits: text("amount_units"),
   count: integer("count").notNull().default(7),
+  list: text("list", { mode: "json" }).$type<readonly (string | number)[]>(),
 });
 
 function database() {
   const sqlite = new DatabaseSync(":memory:");
   sqlite.exec(
-    "CREATE TABLE things (seq INTEGER PRIMARY KEY, the_name TEXT NOT NULL UNIQUE, amount_units TEXT, count INTEGER NOT NULL DEFAULT 7)",
+    "CREATE TABLE things (seq INTEGER PRIMARY KEY, the_name TEXT NOT NULL UNIQUE, amount_units TEXT, count INTEGER NOT NULL DEFAULT 7, list TEXT)",
   );
   let statements = 0;
   const exec = (query: string, ...values: (string | number | null)[]) => {
@@ -51,9 +52,10 @@ describe("many rows in one statement", () => {
         the_name: 'z "quoted" \\ \n ü€😀',
         amount_units: "115792089237316195423570985008687907853269984665640564039457584007913129639935",
         count: 7,
+        list: null,
         kind: "integer",
       },
-      { seq: 2, the_name: "a", amount_units: null, count: 7, kind: "integer" },
+      { seq: 2, the_name: "a", amount_units: null, count: 7, list: null, kind: "integer" },
     ]);
     expect(statements()).toBe(1);
   });
@@ -96,6 +98,18 @@ describe("many rows in one statement", () => {
     );
     expect(long.rows().map((row) => String(row.the_name)[0])).toEqual(["0", "1", "2", "3", "4"]);
     expect(long.statements()).toBe(5);
+  });
+
+  it("hold what a column keeps as JSON as the column would write it", () => {
+    const { db, rows } = database();
+    const list = ["[1]", 'a "quoted" one', 2];
+    insertAll(db, things, [
+      { name: "a", list },
+      { name: "b", list: null },
+      { name: "c", list: [] },
+    ]);
+    expect(rows().map((row) => row.list)).toEqual([JSON.stringify(list), null, "[]"]);
+    expect(db.select({ list: things.list }).from(things).all()).toEqual([{ list }, { list: null }, { list: [] }]);
   });
 
   it("are not written when there are none, and refuse what is neither text, a whole number nor null", () => {

@@ -3,6 +3,7 @@
  * goes on by itself. Cron repairs what the platform forgets, and is no way of going on.
  */
 
+import { EVENT_LOG } from "../support/event-log.ts";
 import type { Fail } from "./check-books.ts";
 import { isEndpoint, isScanner, isTenant, type Service } from "./service.ts";
 import type { SimObject } from "./world/objects.ts";
@@ -37,8 +38,7 @@ function workOfScanner({ disk }: SimObject) {
 }
 
 const TENANTS_WORK = {
-  "events to hand over":
-    "SELECT 1 FROM endpoints WHERE deleted_at IS NULL AND handed_to < (SELECT max(sequence) FROM events) LIMIT 1",
+  "events to hand over": `SELECT 1 FROM endpoints WHERE deleted_at IS NULL AND handed_to < (SELECT max(sequence) FROM ${EVENT_LOG}) LIMIT 1`,
   "addresses to give back": "SELECT 1 FROM addresses WHERE release_pending = 1 LIMIT 1",
   "endpoints to close": "SELECT 1 FROM endpoints WHERE close_pending = 1 LIMIT 1",
   "endpoints to tell their target":

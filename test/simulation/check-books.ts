@@ -2,6 +2,7 @@
 
 import { FEE_ACCOUNT } from "../../src/core/ledger.ts";
 import { isOpen, type WithdrawalState } from "../../src/core/withdrawal.ts";
+import { EVENT_LOG } from "../support/event-log.ts";
 import type { Row } from "./world/disk.ts";
 
 export type Rows = (sql: string, ...values: unknown[]) => Row[];
@@ -9,7 +10,7 @@ export type Fail = (text: string) => void;
 
 /** I1, I2, I13: sequences without a gap; of one deposit, confirmed and reverted in turn. */
 export function checkEvents(rows: Rows, fail: Fail): void {
-  const events = rows("SELECT sequence, type, subject, subject_sequence FROM events ORDER BY sequence");
+  const events = rows(`SELECT sequence, type, subject, subject_sequence FROM ${EVENT_LOG} ORDER BY sequence`);
   const subjects = new Map<string, Row[]>();
   for (const [i, event] of events.entries()) {
     if (event.sequence !== i + 1) fail(`I13 event ${event.sequence} stands at place ${i + 1}`);

@@ -4,6 +4,7 @@
  */
 
 import { MAX_ATTEMPTS } from "../../src/core/webhook-schedule.ts";
+import { EVENT_LOG } from "../support/event-log.ts";
 import { checkAlarms } from "./check-alarms.ts";
 import { checkEvents, checkFees, checkLedger, checkReserved, type Fail, type Rows } from "./check-books.ts";
 import { checkClaims, checkDeposits, checkPending } from "./check-deposits.ts";
@@ -87,7 +88,7 @@ export function whatIsUndecided(service: Service, head: number): string | null {
     const due = count("SELECT count(*) AS n FROM deposits WHERE due_height IS NOT NULL OR due_finalized IS NOT NULL");
     if (due > 0) return `${name} has ${due} deposits to be decided`;
     const behind = count(
-      "SELECT count(*) AS n FROM endpoints WHERE handed_to < (SELECT coalesce(max(sequence), 0) FROM events)",
+      `SELECT count(*) AS n FROM endpoints WHERE handed_to < (SELECT coalesce(max(sequence), 0) FROM ${EVENT_LOG})`,
     );
     if (behind > 0) return `${name} has events to hand over`;
     const given = count("SELECT count(*) AS n FROM addresses WHERE release_pending = 1");
@@ -153,8 +154,8 @@ function checkTold({ service }: Town, merchant: Merchant, rows: Rows, fail: Fail
       .map((row) => row.event_id),
   );
   checkReplays(service.object("endpoint", merchant.hooks.endpoint).disk, merchant, rows, given, fail);
-  const made = rows("SELECT coalesce(min(sequence), 1) AS first FROM events")[0]?.first ?? 1;
-  for (const event of rows("SELECT id, type, sequence FROM events WHERE sequence >= ?", made)) {
+  const made = rows(`SELECT coalesce(min(sequence), 1) AS first FROM ${EVENT_LOG}`)[0]?.first ?? 1;
+  for (const event of rows(`SELECT id, type, sequence FROM ${EVENT_LOG} WHERE sequence >= ?`, made)) {
     if (/^deposit\.(pending|dropped)$/.test(String(event.type))) continue;
     if (!merchant.receiver.bodies.has(String(event.id)) && !given.has(event.id as string))
       fail(`I13 event ${event.id} ${event.type} never arrived`);
@@ -178,7 +179,11 @@ function checkReplays(disk: Disk, merchant: Merchant, rows: Rows, given: Readonl
   }
   for (const { after, upTo, askedAt } of hooks.replays) {
     if (upTo === null) continue;
-    for (const { id, type } of rows("SELECT id, type FROM events WHERE sequence > ? AND sequence <= ?", after, upTo)) {
+    for (const { id, type } of rows(
+      `SELECT id, type FROM ${EVENT_LOG} WHERE sequence > ? AND sequence <= ?`,
+      after,
+      upTo,
+    )) {
       if (/^deposit\.(pending|dropped)$/.test(String(type)) || given.has(id)) continue;
       const came = receiver.lastCame.get(String(id)) ?? 0;
       if (came < askedAt) fail(`I13 event ${id} ${type} was asked for again, and did not come`);

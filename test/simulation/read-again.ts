@@ -1,12 +1,13 @@
 /** I17: everything that was ever read is read again, and nothing comes of it. */
 
+import { EVENT_LOG } from "../support/event-log.ts";
 import type { Town } from "./run.ts";
 
 export async function readAgain({ service, merchants, life, complaints }: Town): Promise<void> {
   for (const merchant of merchants) {
     const { disk } = service.object("tenant", merchant.id);
     const count = (sql: string) => Number(disk.rows(sql)[0]?.n ?? 0);
-    const eventsOf = () => count("SELECT count(*) AS n FROM events WHERE type LIKE 'deposit.%'");
+    const eventsOf = () => count(`SELECT count(*) AS n FROM ${EVENT_LOG} WHERE type LIKE 'deposit.%'`);
     // A fork may have moved a payment below the beginning of its watch.
     const first = count(
       "SELECT min(n) AS n FROM (SELECT min(watched_from) AS n FROM addresses UNION SELECT min(height) FROM deposits)",

@@ -164,11 +164,11 @@ export type Fault = (params: readonly unknown[], honest: () => unknown) => unkno
 
 /** Thrown by a fault: an answer with this code. */
 export class RpcError extends Error {
-  constructor(
-    readonly code: number,
-    message: string,
-  ) {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
     super(message);
+    this.code = code;
   }
 }
 

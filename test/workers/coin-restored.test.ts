@@ -24,6 +24,7 @@ const TABLES = [
   "transfers",
   "ledger_entries",
   "events",
+  "deposit_events",
 ] as const;
 
 beforeEach(async () => {

@@ -89,6 +89,45 @@ describe("the line", () => {
     });
   });
 
+  it("every event is found by its sequence, its id, its type and its deposit, and a deposit by its transaction, also a gone one", async () => {
+    await merchant.watch(address);
+    const [stays, goes] = [pay(address, 1n), pay(address, 2n)];
+    await mineAndPoll([stays, goes, payThrough(newAddress(), { to: address, value: 3n })], [], []);
+    // An event of another kind lies between those of two commits.
+    await merchant.call("POST", "/v1/webhook-endpoints", { body: { url: "https://shop.example.com/hook" } });
+    const [endpoint] = (await merchant.get<{ data: { id: string }[] }>("/v1/webhook-endpoints")).data;
+    await merchant.call("POST", `/v1/webhook-endpoints/${endpoint?.id}/test`, { headers: { "Idempotency-Key": "t" } });
+    chain.reorg(3, [stays], [], [], []);
+    await poll();
+
+    const events = await merchant.events();
+    const types = events.map(({ type }) => type);
+    expect(types.slice(0, 6).sort()).toEqual([
+      ...Array(3).fill("deposit.confirmed"),
+      ...Array(3).fill("deposit.pending"),
+    ]);
+    expect(types.slice(6)).toEqual(["webhook.test", "deposit.reverted", "deposit.reverted"]);
+    const found = (query: string) => merchant.get<{ data: typeof events }>(`/v1/events?limit=200&after=${query}`);
+    for (const [i, event] of events.entries()) {
+      expect(await merchant.get(`/v1/events/${event.id}`)).toEqual(event);
+      expect((await found(`${i}`)).data).toEqual(events.slice(i));
+      const own = events.filter(({ subject, sequence }) => subject === event.subject && sequence > i);
+      expect((await found(`${i}&subject=${event.subject}`)).data).toEqual(own);
+    }
+    for (const type of new Set(types)) {
+      expect((await found(`0&types=${type}`)).data).toEqual(events.filter((event) => event.type === type));
+    }
+    const nobodys = await merchant.call("GET", `/v1/events/${events[0]?.id.slice(0, -1)}z`);
+    expect(nobodys.status).toBe(404);
+    for (const [tx, status] of [
+      [stays, "confirmed"],
+      [goes, "reverted"],
+    ] as const) {
+      const { data } = await merchant.get<{ data: unknown[] }>(`/v1/deposits?tx_id=${tx.hash}`);
+      expect(data).toEqual([expect.objectContaining({ tx_id: tx.hash, status })]);
+    }
+  });
+
   it("B42 a head that stays is read again without a trace", async () => {
     await confirmed();
     const written = () => inScanner((_, sql) => sql.exec("SELECT * FROM scanner").one());

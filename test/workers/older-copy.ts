@@ -13,6 +13,7 @@ const TABLES = [
   "balances",
   "ledger_entries",
   "events",
+  "deposit_events",
 ] as const;
 
 /** @returns how to put the object's rows back to what they are now */

@@ -22,7 +22,7 @@ import { Reservations } from "../../src/objects/tenant/withdrawals/reservations.
 import { Standing } from "../../src/objects/tenant/withdrawals/standing.ts";
 import { patrol } from "../../src/patrol.ts";
 import { claimNonce, claimWithdrawalKeys, type KeyClaim } from "../../src/store/d1/withdrawals.ts";
-import { insertDeposits } from "../../src/store/tenant/deposit-store.ts";
+import { insertDeposits } from "../../src/store/tenant/deposit-write.ts";
 import { appendEntries, movementsOf, readBalance, writeBalances } from "../../src/store/tenant/ledger-store.ts";
 import { insertReport, REPORTS_KEPT, storedReports } from "../../src/store/tenant/report-store.ts";
 import { insertAttempt, insertSlot } from "../../src/store/tenant/slot-store.ts";
@@ -132,7 +132,7 @@ async function deposit(merchant: Merchant, units: bigint): Promise<void> {
     } as const;
     const times = { createdAt: time.now, confirmedAt: time.now, revertedAt: null, settledAt: null, backfillId: null };
     const rest = { address: PAYEE, asset: "native", amountUnits: String(units), dueHeight: null, dueFinalized: null };
-    insertDeposits(db, [{ ...row, ...standing, ...times, ...rest }]);
+    insertDeposits(db, [{ ...row, ...standing, ...times, ...rest, events: [] }]);
     const journal = { id: `jrn_${txId}`, causeType: "deposit.confirmed", causeId: row.id, eventId: null, at: time.now };
     const before = readBalance(db, key);
     const lines = depositConfirmed(before, units);

@@ -658,7 +658,10 @@ describe("I17 backfills", () => {
       sql.exec("DELETE FROM ledger_entries WHERE cause_id NOT IN (SELECT id FROM deposits)"),
     );
     await merchant.inside((_, sql) => sql.exec("UPDATE balances SET available = '10'"));
-    await merchant.inside((_, sql) => sql.exec("DELETE FROM events"));
+    await merchant.inside((_, sql) => {
+      sql.exec("DELETE FROM events");
+      sql.exec("DELETE FROM deposit_events");
+    });
     expect(await backfill(0, chain.head)).toMatchObject({ found: 12, already_known: 10, added: 2 });
     expect(await merchant.told()).toBe("pending confirmed settled pending confirmed settled");
     expect(await available()).toBe("12");
@@ -788,7 +791,7 @@ describe("an object restored from an older copy", () => {
     await merchant.watch(address);
     await mineAndPoll([pay(address, 1n)], [pay(address, 10n)], []);
     const copy = await merchant.inside((_, sql) =>
-      ["networks", "transfers", "deposits", "ledger_entries", "balances", "events"].map((table) => ({
+      ["networks", "transfers", "deposits", "ledger_entries", "balances", "events", "deposit_events"].map((table) => ({
         table,
         rows: sql.exec(`SELECT * FROM ${table}`).toArray(),
       })),

@@ -6,6 +6,7 @@ import type { ApiKeyView, DepositView, Page, Scope } from "../../src/core/views.
 import { type Tenant, WebhookEndpoint } from "../../src/index.ts";
 import type { Observation, Observed, SeenTransfer } from "../../src/objects/api.ts";
 import { EventAppender } from "../../src/store/tenant/event-store.ts";
+import { EVENT_LOG } from "../support/event-log.ts";
 import { newAddress, pay } from "../support/model-chain.ts";
 import { call, checkBooks, DAY_MS, DB, Merchant, node, quiet, startLine, time } from "./line.ts";
 
@@ -373,14 +374,14 @@ describe("observations", () => {
 
   it("B132 a commit that breaks off in the middle leaves nothing of itself", async () => {
     quiet("error", "warn");
-    const tables = ["transfers", "deposits", "ledger_entries", "balances", "events", "networks"];
+    const tables = ["transfers", "deposits", "ledger_entries", "balances", "events", "deposit_events", "networks"];
     const rows = () =>
       merchant.inside((_, sql) => tables.map((table) => JSON.stringify(sql.exec(`SELECT * FROM ${table}`).toArray())));
     await scans.observe(100, { added: [scans.transfer(100, 5n)] });
     const before = await rows();
-    const honest = EventAppender.prototype.append;
+    const honest = EventAppender.prototype.appendToDeposit;
     let appended = 0;
-    const append = vi.spyOn(EventAppender.prototype, "append").mockImplementation(function (
+    const append = vi.spyOn(EventAppender.prototype, "appendToDeposit").mockImplementation(function (
       this: EventAppender,
       ...args
     ) {
@@ -435,7 +436,7 @@ describe("observations", () => {
     expect(await merchant.told()).toBe("pending confirmed pending confirmed");
     const told = (await merchant.events()).map(({ data }) => data as DepositView);
     expect(told.map((deposit) => deposit.memo)).toEqual([memo, memo, null, null]);
-    const bodies = await merchant.inside((_, sql) => sql.exec("SELECT body FROM events").toArray());
+    const bodies = await merchant.inside((_, sql) => sql.exec(`SELECT body FROM ${EVENT_LOG}`).toArray());
     expect(bodies.filter(({ body }) => String(body).includes("\\u0001".repeat(MAX_MEMO_BYTES)))).toHaveLength(2);
     expect(Math.max(...bodies.map(({ body }) => new TextEncoder().encode(String(body)).length))).toBeLessThan(5_000);
   });

@@ -143,7 +143,8 @@ function joinWindow(s: ScannerContext, reading: Reading, transfers: readonly Own
   s.storage.transactionSync(() => {
     takeUnmined(s.db, missing);
     insertTransfers(s.db, missing, version);
-    markDirty(s.db, new Set(missing.map((transfer) => transfer.tenant)), state.windowFrom ?? 0);
+    const lowest = Math.min(...missing.map(({ height }) => height));
+    markDirty(s.db, new Set(missing.map((transfer) => transfer.tenant)), state.windowFrom ?? 0, lowest);
     // They were claimed just now; what waited before still waits.
     updateState(s.db, { version, ...(state.claimedVersion === state.version ? { claimedVersion: version } : {}) });
   });

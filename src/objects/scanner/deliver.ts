@@ -64,7 +64,8 @@ async function tell(s: ScannerContext, mark: TenantMark): Promise<boolean> {
     const { version, nextHeight, nextFinalized } = observed;
     s.storage.transactionSync(() => {
       forgetRemovals(s.db, mark.n, version);
-      const dirty = hasChangesSince(s.db, mark.n, version) ? 1 : 0;
+      const changedFrom = tenantByNumber(s.db, mark.n)?.changedFrom ?? 0;
+      const dirty = hasChangesSince(s.db, mark.n, version, changedFrom) ? 1 : 0;
       updateTenant(s.db, mark.n, { ackedVersion: version, dirty, nextHeight, nextFinalized, retryAt: 0, failures: 0 });
     });
     return true;
@@ -120,7 +121,10 @@ function compose(s: ScannerContext, mark: TenantMark): Observation {
   const tip = scannedTo === null ? undefined : blockAt(s.db, scannedTo);
   if (scannedTo === null || windowFrom === null || tip === undefined) throw new Error("nothing was read yet");
   const base = mark.ackedVersion;
-  const added = addedSince(s.db, mark.n, base ?? -1).map(toSeen);
+  const { dirty, changedFrom } = tenantByNumber(s.db, mark.n) ?? mark;
+  const from = base === null ? 0 : changedFrom;
+  // Where nothing changed, nothing was added: the tenant hears of what is due.
+  const added = base === null || dirty === 1 ? addedSince(s.db, mark.n, base ?? -1, from).map(toSeen) : [];
   const isWhole = base === null;
   return {
     network: s.network.id,

@@ -116,7 +116,7 @@ function commitBranch(
     );
     insertTransfers(s.db, fresh, version);
     insertRemovals(s.db, gone, version);
-    markDirty(s.db, new Set([...fresh, ...gone].map((t) => t.tenant)), windowBefore);
+    markDirty(s.db, new Set([...fresh, ...gone].map((t) => t.tenant)), windowBefore, parent.height + 1);
     updateState(s.db, {
       version,
       scannedTo: to,

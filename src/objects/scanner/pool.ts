@@ -8,7 +8,7 @@
  */
 
 import { type BlockRef, ChainFault, type ChainNode, type PoolReading, type PoolTransfer } from "../../chains/port.ts";
-import { keyText, type TransferKey } from "../../core/transfer.ts";
+import { keyText, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import { blockAt, countUp, updateState } from "../../store/scanner/state-store.ts";
 import {
   hasUnmined,
@@ -98,7 +98,7 @@ function commitPool(s: ScannerContext, tip: string, { waiting, isGone }: PoolVie
     takeUnmined(s.db, gone);
     insertTransfers(s.db, fresh, version);
     insertRemovals(s.db, gone, version);
-    markDirty(s.db, new Set([...fresh, ...gone].map((t) => t.tenant)), state.windowFrom ?? 0);
+    markDirty(s.db, new Set([...fresh, ...gone].map((t) => t.tenant)), state.windowFrom ?? 0, UNMINED);
     updateState(s.db, {
       version,
       ...(fresh.length === 0 && state.claimedVersion === state.version ? { claimedVersion: version } : {}),

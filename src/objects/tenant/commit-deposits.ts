@@ -17,7 +17,8 @@ import type { Moved } from "../../core/tallies.ts";
 import type { TransferKey } from "../../core/transfer.ts";
 import type { BalanceView, DepositStatus, EventType } from "../../core/views.ts";
 import { type ChainView, type Decision, nextLook, type Step, type Told } from "../../core/watcher.ts";
-import { type DepositRow, insertDeposits, updateDeposit } from "../../store/tenant/deposit-store.ts";
+import { type DepositRow, depositId } from "../../store/tenant/deposit-store.ts";
+import { insertDeposits, updateDeposit } from "../../store/tenant/deposit-write.ts";
 import { EventAppender } from "../../store/tenant/event-store.ts";
 import {
   appendEntries,
@@ -63,19 +64,21 @@ export interface Committed {
   readonly written: number;
   /** Deposits whose state is another one now. */
   readonly moved: readonly Moved<DepositStatus>[];
+  /** When the deposits that were looked at are due. */
+  readonly due: readonly Pick<DepositRow, "seq" | "dueHeight" | "dueFinalized">[];
 }
 
 export function commitDeposits(commit: Commit, decided: readonly Decided[]): Committed {
   const events = new EventAppender(commit.c.db, commit.tenantId, commit.now);
   const ledger = new CommitLedger(commit, events);
   const fresh: Omit<DepositRow, "seq">[] = [];
+  const known: DepositRow[] = [];
   let written = 0;
   const moved: Moved<DepositStatus>[] = [];
   const starts = decided.flatMap((one) => {
     const { told } = one.decision;
     return told === null ? [] : [{ one, told, start: startRow(commit, one, told) }];
   });
-  events.expect(starts.filter(({ one }) => one.decision.steps.length > 0).map(({ start }) => start.id));
   ledger.expect(starts.map(({ start }) => start));
   for (const { one, told, start } of starts) {
     const { steps } = one.decision;
@@ -85,28 +88,32 @@ export function commitDeposits(commit: Commit, decided: readonly Decided[]): Com
       row = withStep(commit, row, step);
       // A person had reopened it, and it stands: it is settled once more, and once was told.
       if (settledBefore) continue;
-      const asset = commit.assetOf(row.asset);
-      const event = events.add(EVENT_OF[step.type], row.id, toDepositView(row, asset, commit.view.head));
+      const view = toDepositView(row, commit.assetOf(row.asset), commit.view.head);
+      const event =
+        row.events === null
+          ? events.append(EVENT_OF[step.type], row.id, view)
+          : events.appendToDeposit(EVENT_OF[step.type], row.id, row.events, view);
+      if (row.events !== null) row = { ...row, events: [...row.events, event.sequence] };
       ledger.post(row, step, event.id);
       written++;
     }
     const look = nextLook(told, commit.view, commit.settlesBy);
     const final = { ...row, ...columnsOf(told), dueHeight: look.height, dueFinalized: look.finalized };
     if (one.before === null) fresh.push(final);
-    else if (!isSame(one.before, final)) updateDeposit(commit.c.db, final);
+    else known.push(updateDeposit(commit.c.db, one.before, final));
     if (one.before?.status !== final.status) moved.push({ from: one.before?.status ?? null, to: final.status });
   }
-  insertDeposits(commit.c.db, fresh);
+  const due = [...insertDeposits(commit.c.db, fresh), ...known];
   events.write();
   ledger.write();
-  return { written, moved };
+  return { written, moved, due };
 }
 
 /** The row a deposit starts this commit with. Its id is derived from its key: a repeat meets itself. */
 function startRow(commit: Commit, { key, before, backfillId }: Decided, told: Told): Omit<DepositRow, "seq"> {
   if (before !== null) return before;
   return {
-    id: derivedId("dep", commit.tenantId, commit.network, key.txId, key.transferIndex),
+    id: depositId(commit.tenantId, commit.network, key),
     network: commit.network,
     txId: key.txId,
     transferIndex: key.transferIndex,
@@ -119,6 +126,7 @@ function startRow(commit: Commit, { key, before, backfillId }: Decided, told: To
     revertedAt: null,
     settledAt: null,
     backfillId,
+    events: [],
   };
 }
 
@@ -139,11 +147,6 @@ function withStep(commit: Commit, row: Omit<DepositRow, "seq">, step: Step): Omi
     case "dropped":
       return next;
   }
-}
-
-/** A payment met again as it was writes nothing. */
-function isSame(before: DepositRow, final: Omit<DepositRow, "seq">): boolean {
-  return Object.entries(final).every(([column, value]) => before[column as keyof DepositRow] === value);
 }
 
 function columnsOf(told: Told) {
@@ -216,7 +219,7 @@ class CommitLedger {
     if (!opened && !cleared) return;
     const asset: AssetFacts = this.#commit.assetOf(key.asset);
     const data: BalanceView = toBalanceView(key.account, asset, after);
-    this.#events.add(opened ? "account.debt_opened" : "account.debt_cleared", `account:${key.account}`, data);
+    this.#events.append(opened ? "account.debt_opened" : "account.debt_cleared", `account:${key.account}`, data);
   }
 }
 

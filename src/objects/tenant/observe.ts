@@ -4,6 +4,7 @@
  * older one, changes nothing.
  */
 
+import { type Dues, earliestDue, NO_DUES } from "../../core/dues.ts";
 import { NO_RULES, ruleFor } from "../../core/policy.ts";
 import { tallied } from "../../core/tallies.ts";
 import { keyText, samePayment, type TransferKey, UNMINED } from "../../core/transfer.ts";
@@ -17,7 +18,7 @@ import {
   depositsDue,
   depositsLive,
   depositsSettledFrom,
-  nextDue,
+  duesAfter,
   putTransfers,
   removeTransfer,
   setAside,
@@ -39,7 +40,7 @@ export function observe(
 ): { observed: Observed; wroteEvents: boolean } {
   const state = networkState(c.db, told.network);
   if (state !== undefined && told.version <= state.version) {
-    return { observed: acknowledge(c, told.network, state), wroteEvents: false };
+    return { observed: acknowledge(state, state.dues), wroteEvents: false };
   }
   if (told.base !== null && told.base !== state?.version) {
     return { observed: { kind: "whole_needed", version: state?.version ?? 0 }, wroteEvents: false };
@@ -47,15 +48,16 @@ export function observe(
   const { payments, coins } = apart(c, tenantId, told.network, told.added);
   const o: Observation = { ...told, added: payments };
 
-  const rows = new Map(depositsByKey(c.db, o.network, [...o.added, ...o.removed]).map(byKey));
+  const dues = state?.dues ?? NO_DUES;
+  const rows = new Map(depositsByKey(c.db, tenantId, o.network, [...o.added, ...o.removed]).map(byKey));
   const { heard, lost } = withoutStale(o, rows);
   const added = new Map(heard.map((transfer) => [keyText(transfer), transfer]));
-  const missing = o.base === null ? missingFromWhole(c, o, added) : null;
+  const missing = o.base === null ? missingFromWhole(c, o, dues, added) : null;
   for (const row of missing?.gone ?? []) rows.set(keyText(row), row);
   const gone: readonly TransferKey[] = missing?.gone ?? lost;
   const removed = new Map(gone.filter((key) => !added.has(keyText(key))).map((key) => [keyText(key), key]));
   const unknown = missing?.unknown ?? [];
-  for (const row of depositsDue(c.db, o.network, o.head, o.finalized)) rows.set(keyText(row), row);
+  for (const row of depositsDue(c.db, o.network, dues, o.head, o.finalized)) rows.set(keyText(row), row);
   for (const row of unknown) rows.delete(keyText(row));
 
   const before = new Map(transfersByKey(c.db, o.network, [...rows.values()]).map((t) => [keyText(t), t]));
@@ -78,6 +80,7 @@ export function observe(
   // Before anything is written: rows of before the first observation are counted as they stand.
   const tallies = state?.tallies ?? countedTallies(c.db, o.network);
   let written = 0;
+  let duesNow = dues;
   c.storage.transactionSync(() => {
     const moved = heard.filter((transfer) => !isWhereItWas(before.get(keyText(transfer)), transfer));
     putTransfers(c.db, o.network, moved);
@@ -89,6 +92,9 @@ export function observe(
     takeCoins(c, o, coins);
     const committed = commitDeposits(commit, decided);
     written = committed.written;
+    // With the whole, everything that was still open has been looked at.
+    const reached = o.base === null ? { head: UNMINED, finalized: UNMINED } : o;
+    duesNow = duesAfter(c.db, o.network, dues, reached, committed.due);
     putNetworkState(c.db, {
       network: o.network,
       version: o.version,
@@ -98,12 +104,13 @@ export function observe(
       windowFrom: o.windowFrom,
       duplicatesMet: (state?.duplicatesMet ?? 0) + duplicates,
       tallies: { ...tallies, deposits: tallied(tallies.deposits, committed.moved) },
+      dues: duesNow,
     });
   });
   if (unknown.length > 0) {
     log("warn", "deposits_set_aside", { tenant: tenantId, network: o.network, deposits: unknown.length });
   }
-  return { observed: acknowledge(c, o.network, o), wroteEvents: written > 0 };
+  return { observed: acknowledge(o, duesNow), wroteEvents: written > 0 };
 }
 
 /**
@@ -123,7 +130,7 @@ export function observeBackfill(
   const { payments, coins } = apart(c, tenantId, read.network, read.transfers);
   const slice: BackfillSlice = { ...read, transfers: payments };
 
-  const rows = new Map(depositsByKey(c.db, slice.network, slice.transfers).map(byKey));
+  const rows = new Map(depositsByKey(c.db, tenantId, slice.network, slice.transfers).map(byKey));
   const known = new Map(transfersByKey(c.db, slice.network, slice.transfers).map((t) => [keyText(t), t]));
   const commit = prepare(c, tenantId, slice.network, slice, slice.transfers);
   const rule = ruleOf(commit);
@@ -153,6 +160,7 @@ export function observeBackfill(
   c.storage.transactionSync(() => {
     putTransfers(c.db, slice.network, fresh);
     takePastCoins(c, slice, coins);
+    // Below the window everything is settled at once: nothing is due later.
     const committed = commitDeposits(commit, decided);
     written = committed.written;
     addFound(c.db, slice.network, { duplicates: alreadyKnown, moved: committed.moved });
@@ -198,12 +206,13 @@ function withoutStale(
 function missingFromWhole(
   c: TenantContext,
   o: Observation,
+  dues: Dues,
   added: ReadonlyMap<string, SeenTransfer>,
 ): { gone: DepositRow[]; unknown: DepositRow[] } {
   const gone: DepositRow[] = [];
   const unknown: DepositRow[] = [];
   const settled = o.reopenedFrom === null ? [] : depositsSettledFrom(c.db, o.network, o.reopenedFrom);
-  for (const row of [...depositsLive(c.db, o.network), ...settled]) {
+  for (const row of [...depositsLive(c.db, o.network, dues), ...settled]) {
     if (added.has(keyText(row))) continue;
     if (row.height >= o.windowFrom) gone.push(row);
     else unknown.push(row);
@@ -251,10 +260,9 @@ function remembered<V>(find: (name: string) => V): (name: string) => V {
   };
 }
 
-function acknowledge(c: TenantContext, network: string, held: { version: number; head: number }): Observed {
-  const due = nextDue(c.db, network);
-  const { version, head } = held;
-  return { kind: "acknowledged", version, head, nextHeight: due.height, nextFinalized: due.finalized };
+function acknowledge({ version, head }: { version: number; head: number }, dues: Dues): Observed {
+  const [nextHeight, nextFinalized] = [earliestDue(dues.height), earliestDue(dues.finalized)];
+  return { kind: "acknowledged", version, head, nextHeight, nextFinalized };
 }
 
 function isKnown(before: SeenPayment | undefined, transfer: SeenTransfer): boolean {

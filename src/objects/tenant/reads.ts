@@ -8,6 +8,7 @@ import { decodeCursor, toPage } from "../../store/cursor.ts";
 import { auditEntriesAfter } from "../../store/tenant/audit-store.ts";
 import { type DepositQuery, type DepositRow, depositById, listDeposits } from "../../store/tenant/deposit-store.ts";
 import { type EventFilter, eventById, eventsAfter, toEventView } from "../../store/tenant/event-store.ts";
+import { tenantRow } from "../../store/tenant/key-store.ts";
 import { type BalanceKey, listBalances, listEntries, toBalance } from "../../store/tenant/ledger-store.ts";
 import { networkState } from "../../store/tenant/network-store.ts";
 import type { AuditFilter, DepositFilter, PageRequest } from "../api.ts";
@@ -121,6 +122,8 @@ function queryOf(c: TenantContext, filter: DepositFilter): DepositQuery {
   const { asset, address, tx_id: txId, ...rest } = filter;
   return {
     ...rest,
+    tenantId: tenantRow(c.db)?.id ?? "",
+    networks: [...c.settings.knownNetworks.keys()],
     // Hashes are kept in lower case, however they are written.
     ...(txId === undefined ? {} : { tx_id: canonicalTxId(txId) }),
     ...(asset === undefined ? {} : { assets: assetsNamed(c, asset, filter.network) }),

@@ -51,6 +51,8 @@ export const tenants = sqliteTable(
     dirty: integer("dirty").notNull(),
     /** Window start when the tenant became dirty: its transfers from here on are kept. */
     keptFrom: integer("kept_from").notNull(),
+    /** Nothing that was added for it since `acked_version` lies below this height. Means something while `dirty` is 1. */
+    changedFrom: integer("changed_from").notNull().default(0),
     nextHeight: integer("next_height"),
     nextFinalized: integer("next_finalized"),
     /** Not called before this moment, unix milliseconds: it could not be told lately. */
@@ -90,9 +92,35 @@ export const tokens = sqliteTable(
 );
 
 /**
- * Payments to watched addresses: on the best chain, inside the window or not yet acknowledged, and at the height
- * `UNMINED` those that wait. One row at most for each key.
+ * Payments to watched addresses on the best chain, inside the window or not yet acknowledged: those of one tenant in one
+ * block in one row, or in as few as hold them. One entry at most for each key.
  */
+export const payments = sqliteTable(
+  "payments",
+  {
+    height: integer("height").notNull(),
+    tenant: integer("tenant").notNull(),
+    part: integer("part").notNull(),
+    addedVersion: integer("added_version").notNull(),
+    blockHash: text("block_hash").notNull(),
+    timestampS: integer("timestamp_s").notNull(),
+    list: text("list", { mode: "json" }).$type<readonly PaymentEntry[]>().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.height, t.tenant, t.part] })],
+);
+
+/** Amount in base units as text. */
+export type PaymentEntry = readonly [
+  txId: string,
+  transferIndex: string,
+  address: string,
+  asset: string,
+  amountUnits: string,
+  leastDepth: number,
+  memo: string | null,
+];
+
+/** Payments that wait to be mined, at the height `UNMINED`: they come and go one by one. */
 export const transfers = sqliteTable(
   "transfers",
   {

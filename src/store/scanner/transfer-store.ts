@@ -1,25 +1,39 @@
-/** Payments on the best chain, and keys taken off it, for as long as a tenant may still have to hear of them. */
+/**
+ * Payments on the best chain and payments that wait to be mined, and keys taken off either, for as long as a tenant may
+ * still have to hear of them. Those on the chain are in payment-store.ts, by block; this file makes one of both.
+ */
 
-import { and, eq, gt, lt, lte, sql } from "drizzle-orm";
+import { and, eq, gt, lte, sql } from "drizzle-orm";
 import { unitsFromText } from "../../core/amount.ts";
-import { isInternal, type Transfer, type TransferKey, UNMINED } from "../../core/transfer.ts";
+import { isInternal, type TransferKey, UNMINED } from "../../core/transfer.ts";
 import { insertAll } from "../insert-all.ts";
 import type { ScannerDb } from "./database.ts";
-import { removals, tenants, transfers } from "./schema.ts";
+import {
+  allMinedSince,
+  deleteMined,
+  hasMinedSince,
+  insertMined,
+  minedAbove,
+  minedAt,
+  minedIn,
+  minedSince,
+  type OwnedTransfer,
+  pruneMined,
+  takeMinedAbove,
+} from "./payment-store.ts";
+import { removals, transfers } from "./schema.ts";
+
+export type { OwnedTransfer };
 
 const KEYS_PER_STATEMENT = 2_000;
 
-export interface OwnedTransfer extends Transfer {
-  readonly tenant: number;
-  /** Time stamp of the block, unix seconds; 0 while it waits to be mined. */
-  readonly timestamp: number;
-}
-
 export function insertTransfers(db: ScannerDb, list: readonly OwnedTransfer[], version: number): void {
+  const [waiting, mined] = [list.filter(isUnmined), list.filter((t) => !isUnmined(t))];
+  insertMined(db, mined, version);
   insertAll(
     db,
     transfers,
-    list.map((t) => ({
+    waiting.map((t) => ({
       height: t.height,
       txId: t.txId,
       transferIndex: t.transferIndex,
@@ -36,9 +50,13 @@ export function insertTransfers(db: ScannerDb, list: readonly OwnedTransfer[], v
   );
 }
 
+function isUnmined({ height }: OwnedTransfer): boolean {
+  return height === UNMINED;
+}
+
 /** Takes every transfer above a height off the best chain and gives them back. Those that wait stay. */
 export function takeTransfersAbove(db: ScannerDb, height: number): OwnedTransfer[] {
-  return db.delete(transfers).where(minedAbove(height)).returning().all().map(toOwned);
+  return takeMinedAbove(db, height);
 }
 
 export function countTransfers(db: ScannerDb): number {
@@ -69,13 +87,7 @@ export function takeUnmined(db: ScannerDb, keys: readonly TransferKey[]): OwnedT
 
 /** Which of these keys are in a block that is kept here. A walk over the window: asked only about keys that are new. */
 export function minedAmong(db: ScannerDb, keys: readonly TransferKey[]): TransferKey[] {
-  return inChunks(keys, (list) =>
-    db
-      .select({ txId: transfers.txId, transferIndex: transfers.transferIndex })
-      .from(transfers)
-      .where(and(lt(transfers.height, UNMINED), keyIn(list)))
-      .all(),
-  );
+  return inChunks(keys, (list) => minedIn(db, list));
 }
 
 /** Tells the tenants of these, which were taken, that they are gone. */
@@ -86,27 +98,29 @@ export function insertRemovals(db: ScannerDb, list: readonly OwnedTransfer[], ve
   }
 }
 
-export function deleteTransfer(db: ScannerDb, transfer: Pick<Transfer, "height" | "txId" | "transferIndex">): void {
+export function deleteTransfer(
+  db: ScannerDb,
+  transfer: Pick<OwnedTransfer, "height" | "txId" | "transferIndex" | "tenant">,
+): void {
+  if (transfer.height !== UNMINED) {
+    deleteMined(db, transfer);
+    return;
+  }
+  const { txId, transferIndex } = transfer;
   db.delete(transfers)
-    .where(
-      and(
-        eq(transfers.height, transfer.height),
-        eq(transfers.txId, transfer.txId),
-        eq(transfers.transferIndex, transfer.transferIndex),
-      ),
-    )
+    .where(and(eq(transfers.height, UNMINED), eq(transfers.txId, txId), eq(transfers.transferIndex, transferIndex)))
     .run();
 }
 
-/** What was added for a tenant after a version, in chain order. */
-export function addedSince(db: ScannerDb, tenant: number, version: number): OwnedTransfer[] {
-  return db
+/** What was added for a tenant after a version, in chain order. @param from no lower height has any */
+export function addedSince(db: ScannerDb, tenant: number, version: number, from: number): OwnedTransfer[] {
+  const waiting = db
     .select()
     .from(transfers)
     .where(and(eq(transfers.tenant, tenant), gt(transfers.addedVersion, version)))
-    .orderBy(transfers.height)
     .all()
     .map(toOwned);
+  return [...minedSince(db, tenant, version, from), ...waiting];
 }
 
 export function removedSince(
@@ -122,7 +136,9 @@ export function removedSince(
     .map((row) => ({ ...row, wasUnmined: row.wasUnmined === 1 }));
 }
 
-export function hasChangesSince(db: ScannerDb, tenant: number, version: number): boolean {
+/** @param from no lower height has any addition */
+export function hasChangesSince(db: ScannerDb, tenant: number, version: number, from: number): boolean {
+  if (hasMinedSince(db, tenant, version, from)) return true;
   const added = db
     .select({ height: transfers.height })
     .from(transfers)
@@ -134,21 +150,18 @@ export function hasChangesSince(db: ScannerDb, tenant: number, version: number):
 
 /** Transfers whose claim in D1 is still to be made. A walk over the window: done at a start, not at each poll. */
 export function unclaimedSince(db: ScannerDb, version: number): OwnedTransfer[] {
-  return db.select().from(transfers).where(gt(transfers.addedVersion, version)).all().map(toOwned);
+  const waiting = db.select().from(transfers).where(gt(transfers.addedVersion, version)).all().map(toOwned);
+  return [...allMinedSince(db, version), ...waiting];
 }
 
 export function transfersAt(db: ScannerDb, height: number): OwnedTransfer[] {
+  if (height !== UNMINED) return minedAt(db, height);
   return db.select().from(transfers).where(eq(transfers.height, height)).all().map(toOwned);
 }
 
 /** Whether a payment above this height is known from a trace alone. */
 export function holdsInternalAbove(db: ScannerDb, height: number): boolean {
-  const above = db
-    .select({ txId: transfers.txId, transferIndex: transfers.transferIndex })
-    .from(transfers)
-    .where(minedAbove(height))
-    .all();
-  return above.some(isInternal);
+  return minedAbove(db, height).some(isInternal);
 }
 
 export function forgetRemovals(db: ScannerDb, tenant: number, upTo: number): void {
@@ -159,10 +172,7 @@ export function forgetRemovals(db: ScannerDb, tenant: number, upTo: number): voi
 
 /** Lets go of final transfers, except of tenants that have not acknowledged them. */
 export function pruneTransfers(db: ScannerDb, windowFrom: number): void {
-  const waiting = db.select({ n: tenants.n }).from(tenants).where(eq(tenants.dirty, 1));
-  db.delete(transfers)
-    .where(and(lt(transfers.height, windowFrom), sql`${transfers.tenant} NOT IN ${waiting}`))
-    .run();
+  pruneMined(db, windowFrom);
 }
 
 function toOwned(row: typeof transfers.$inferSelect): OwnedTransfer {
@@ -179,10 +189,6 @@ function toOwned(row: typeof transfers.$inferSelect): OwnedTransfer {
     leastDepth: row.leastDepth,
     ...(row.memo === null ? {} : { memo: row.memo }),
   };
-}
-
-function minedAbove(height: number) {
-  return and(gt(transfers.height, height), lt(transfers.height, UNMINED));
 }
 
 /** @param list keys as `inChunks` gives them */

@@ -3,7 +3,7 @@
  * Ten million addresses stay in SQLite; a reading asks about all its receivers in one statement.
  */
 
-import { and, eq, gte, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, gte, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { prepared } from "../prepared.ts";
 import type { ScannerDb } from "./database.ts";
 import { addresses, tenants, tokens } from "./schema.ts";
@@ -34,12 +34,19 @@ export function tenantById(db: ScannerDb, tenantId: string): TenantMark | undefi
   return db.select().from(tenants).where(eq(tenants.tenantId, tenantId)).get();
 }
 
-/** Something changed for these tenants: they hear of it, and what they must hear is kept from here on. */
-export function markDirty(db: ScannerDb, numbers: ReadonlySet<number>, windowFrom: number): void {
-  const list = JSON.stringify([...numbers]);
+/**
+ * Something changed for these tenants: they hear of it, and what they must hear is kept from here on.
+ * @param changedFrom no addition of this change lies lower
+ */
+export function markDirty(db: ScannerDb, numbers: ReadonlySet<number>, windowFrom: number, changedFrom: number): void {
+  const isOne = sql`${tenants.n} IN (SELECT value FROM json_each(${JSON.stringify([...numbers])}))`;
   db.update(tenants)
-    .set({ dirty: 1, keptFrom: windowFrom })
-    .where(and(eq(tenants.dirty, 0), sql`${tenants.n} IN (SELECT value FROM json_each(${list}))`))
+    .set({ changedFrom })
+    .where(and(IS_DIRTY, gt(tenants.changedFrom, changedFrom), isOne))
+    .run();
+  db.update(tenants)
+    .set({ dirty: 1, keptFrom: windowFrom, changedFrom })
+    .where(and(eq(tenants.dirty, 0), isOne))
     .run();
 }
 

@@ -1,32 +1,37 @@
 /**
  * The event log. `sequence` has no gap per tenant, `subject_sequence` none per subject; the body is the
  * bytes that every consumer gets, on every attempt. An event is appended in the commit that makes it true.
+ *
+ * It lies in two tables, of which the sequence makes one log: events of deposits by the commit, all others one by one.
  */
 
 import { and, asc, eq, gt, inArray, lte, sql } from "drizzle-orm";
 import { API_VERSION } from "../../core/api-version.ts";
-import { derivedId } from "../../core/ids.ts";
+import { depositEventId, derivedId } from "../../core/ids.ts";
 import type { EventType, EventView } from "../../core/views.ts";
-import { insertAll } from "../insert-all.ts";
 import { insertionInto, prepared } from "../prepared.ts";
 import type { TenantDb } from "./database.ts";
+import {
+  depositEventById,
+  depositEventsAfter,
+  type EventRow,
+  eventsOfDeposit,
+  firstDepositEventSince,
+  insertDepositEvents,
+  lastDepositEvent,
+} from "./deposit-event-store.ts";
 import { events } from "./schema.ts";
 
-const SUBJECTS_PER_STATEMENT = 2_000;
+export type { EventRow };
 
-export type EventRow = typeof events.$inferSelect;
-
-/**
- * Appends events within one commit. Reads the counters when made; drop it when the commit ends. What is added is
- * numbered at once and written by `write`, in the same commit.
- */
+/** Appends events within one commit. Reads the counters when made; `write` before the commit ends, and drop it. */
 export class EventAppender {
   readonly #db: TenantDb;
   readonly #tenantId: string;
   readonly #now: number;
   #sequence: number;
   readonly #subjects = new Map<string, number>();
-  #added: EventRow[] = [];
+  readonly #ofDeposits: { readonly sequence: number; readonly body: string }[] = [];
 
   constructor(db: TenantDb, tenantId: string, now: number) {
     this.#db = db;
@@ -37,53 +42,34 @@ export class EventAppender {
 
   /** @param before how many events the subject has, where the caller knows; with another number nothing is appended */
   append(type: EventType, subject: string, data: object, before?: number): EventView {
-    const { event, row } = this.#next(type, subject, data, before);
-    newEvent(this.#db, row);
+    const n = (before ?? this.#subjects.get(subject) ?? lastSubjectSequence(this.#db, subject)) + 1;
+    const event = this.#next(derivedId("evt", this.#tenantId, subject, n), type, subject, n, data);
+    const { id, sequence } = event;
+    const body = JSON.stringify(event);
+    newEvent(this.#db, { sequence, id, type, subject, subjectSequence: n, body, createdAt: this.#now });
+    this.#subjects.set(subject, n);
     return event;
   }
 
-  /** Looks up together where these subjects stand. */
-  expect(subjects: readonly string[]): void {
-    for (const subject of subjects) this.#subjects.set(subject, 0);
-    for (const [subject, last] of lastSubjectSequences(this.#db, subjects)) this.#subjects.set(subject, last);
-  }
-
-  add(type: EventType, subject: string, data: object): EventView {
-    const { event, row } = this.#next(type, subject, data);
-    this.#added.push(row);
+  /** An event of a deposit that keeps the list of its events itself. @param before sequences of those it has had */
+  appendToDeposit(type: EventType, depositId: string, before: readonly number[], data: object): EventView {
+    const n = before.length + 1;
+    const event = this.#next(depositEventId(depositId, n), type, depositId, n, data);
+    this.#ofDeposits.push({ sequence: event.sequence, body: JSON.stringify(event) });
     return event;
   }
 
+  /** Writes what was appended to deposits: in one go, so that it takes few rows. */
   write(): void {
-    insertAll(this.#db, events, this.#added);
-    this.#added = [];
+    insertDepositEvents(this.#db, this.#ofDeposits.splice(0), this.#now);
   }
 
-  #next(type: EventType, subject: string, data: object, before?: number): { event: EventView; row: EventRow } {
-    const last = before ?? this.#subjects.get(subject) ?? lastSubjectSequence(this.#db, subject);
-    const subjectSequence = last + 1;
-    const event: EventView = {
-      id: derivedId("evt", this.#tenantId, subject, subjectSequence),
-      type,
-      api_version: API_VERSION,
-      sequence: this.#sequence + 1,
-      subject,
-      subject_sequence: subjectSequence,
-      created_at: new Date(this.#now).toISOString(),
-      data,
+  #next(id: string, type: EventType, subject: string, subjectSequence: number, data: object): EventView {
+    this.#sequence++;
+    return {
+      ...{ id, type, api_version: API_VERSION, sequence: this.#sequence, subject, subject_sequence: subjectSequence },
+      ...{ created_at: new Date(this.#now).toISOString(), data },
     };
-    const row = {
-      sequence: event.sequence,
-      id: event.id,
-      type,
-      subject,
-      subjectSequence,
-      body: JSON.stringify(event),
-      createdAt: this.#now,
-    };
-    this.#sequence = event.sequence;
-    this.#subjects.set(subject, subjectSequence);
-    return { event, row };
   }
 }
 
@@ -100,27 +86,11 @@ const highestOf = prepared((db: TenantDb) =>
 );
 
 export function lastSequence(db: TenantDb): number {
-  return highest(db).get()?.value ?? 0;
+  return Math.max(highest(db).get()?.value ?? 0, lastDepositEvent(db));
 }
 
 function lastSubjectSequence(db: TenantDb, subject: string): number {
   return highestOf(db).get({ subject })?.value ?? 0;
-}
-
-/** Of those that have events. */
-function lastSubjectSequences(db: TenantDb, subjects: readonly string[]): [string, number][] {
-  const found: [string, number][] = [];
-  for (let i = 0; i < subjects.length; i += SUBJECTS_PER_STATEMENT) {
-    const list = JSON.stringify(subjects.slice(i, i + SUBJECTS_PER_STATEMENT));
-    const rows = db
-      .select({ subject: events.subject, last: sql<number>`max(subject_sequence)` })
-      .from(events)
-      .where(sql`${events.subject} IN (SELECT value FROM json_each(${list}))`)
-      .groupBy(events.subject)
-      .all();
-    for (const row of rows) found.push([row.subject, row.last]);
-  }
-  return found;
 }
 
 export interface EventFilter {
@@ -133,7 +103,18 @@ export interface EventFilter {
 }
 
 /** Oldest first. */
-export function eventsAfter(
+export function eventsAfter(db: TenantDb, filter: EventFilter, limit: number): EventRow[] {
+  const { subject = null, types } = filter;
+  const own = subject === null ? null : eventsOfDeposit(db, subject);
+  if (own !== null) return own.filter((event) => isAskedFor(filter, event)).slice(0, limit);
+  const single = singleEventsAfter(db, filter, limit);
+  if (subject !== null || (types !== null && !types.some(isOfDeposit))) return single;
+  const ofDeposits = depositEventsAfter(db, filter.after, (event) => isAskedFor(filter, event), limit);
+  if (ofDeposits.length === 0) return single;
+  return [...single, ...ofDeposits].sort((a, b) => a.sequence - b.sequence).slice(0, limit);
+}
+
+function singleEventsAfter(
   db: TenantDb,
   { after, types, subject = null, upTo = null }: EventFilter,
   limit: number,
@@ -157,8 +138,16 @@ export function eventsAfter(
   );
 }
 
+function isAskedFor({ after, types, upTo = null }: EventFilter, { sequence, type }: EventRow): boolean {
+  return sequence > after && (upTo === null || sequence <= upTo) && (types === null || types.includes(type));
+}
+
+function isOfDeposit(type: EventType): boolean {
+  return type.startsWith("deposit.");
+}
+
 export function eventById(db: TenantDb, id: string): EventRow | undefined {
-  return db.select().from(events).where(eq(events.id, id)).get();
+  return db.select().from(events).where(eq(events.id, id)).get() ?? depositEventById(db, id);
 }
 
 /** The last sequence written before a moment, 0 when none was. */
@@ -169,7 +158,8 @@ export function sequenceBefore(db: TenantDb, at: number): number {
     .from(events)
     .where(sql`created_at >= ${at}`)
     .get();
-  return first?.value == null ? lastSequence(db) : first.value - 1;
+  const firsts = [first?.value ?? null, firstDepositEventSince(db, at)].filter((value) => value !== null);
+  return firsts.length === 0 ? lastSequence(db) : Math.min(...firsts) - 1;
 }
 
 /** The event as it was written; its bytes are the stored ones. */

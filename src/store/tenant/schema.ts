@@ -6,6 +6,7 @@
 
 import { sql } from "drizzle-orm";
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { type Dues, NO_DUES } from "../../core/dues.ts";
 import type { AddressType } from "../../core/extended-key.ts";
 import type { Evidence, TenantIncidentKind } from "../../core/incident.ts";
 import type { SendMeaning } from "../../core/send-answer.ts";
@@ -125,6 +126,8 @@ export const networks = sqliteTable("networks", {
   duplicatesMet: integer("duplicates_met").notNull(),
   /** How many deposits and ended withdrawals are in each state: nobody counts rows to tell. */
   tallies: text("tallies", { mode: "json" }).$type<Tallies>().notNull().default({ deposits: {}, withdrawals: {} }),
+  /** Which deposits are to be decided again, and when: instead of an index, which is a row written for each of them. */
+  dues: text("dues", { mode: "json" }).$type<Dues>().notNull().default(NO_DUES),
 });
 
 export const transfers = sqliteTable(
@@ -141,6 +144,8 @@ export const transfers = sqliteTable(
     timestampS: integer("timestamp_s").notNull(),
     leastDepth: integer("least_depth").notNull().default(1),
     memo: text("memo"),
+    /** 1: it was on the best chain, as it stands here, and is no more. Kept, so that every key that was told is found here. */
+    gone: integer("gone").notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.network, t.txId, t.transferIndex] })],
 );
@@ -178,15 +183,14 @@ export const deposits = sqliteTable(
     settledAt: integer("settled_at"),
     /** The backfill that found this payment, or null. */
     backfillId: text("backfill_id"),
+    /** Sequences of its events, in `deposit_events`; null: it began when they were kept in `events`, and stays there. */
+    events: text("events", { mode: "json" }).$type<readonly number[]>(),
   },
   (t) => [
     // The height `UNMINED`, spelt out.
     index("deposits_unmined").on(t.network).where(sql`height = 4503599627370496 AND status = 'pending'`),
-    uniqueIndex("deposits_key").on(t.txId, t.transferIndex, t.network),
     index("deposits_account").on(t.account),
     index("deposits_address").on(t.address),
-    index("deposits_due_height").on(t.network, t.dueHeight).where(sql`due_height IS NOT NULL`),
-    index("deposits_due_finalized").on(t.network, t.dueFinalized).where(sql`due_finalized IS NOT NULL`),
   ],
 );
 
@@ -208,8 +212,11 @@ export const ledgerEntries = sqliteTable(
     createdAt: integer("created_at").notNull(),
   },
   (t) => [
-    // A journal's id is derived from its cause: posting one cause twice meets this index.
-    uniqueIndex("ledger_entries_journal").on(t.journalId, t.line),
+    // A journal's id is derived from its cause: posting one cause twice meets this index. A deposit's is posted with the
+    // change of its own row, which is made from the row as it was or not at all.
+    uniqueIndex("ledger_entries_cause")
+      .on(t.journalId, t.line)
+      .where(sql`cause_type NOT IN ('deposit.confirmed', 'deposit.reverted')`),
     index("ledger_entries_account").on(t.account),
   ],
 );
@@ -236,6 +243,7 @@ export const balances = sqliteTable(
   ],
 );
 
+/** All events but those of deposits that have their own list. */
 export const events = sqliteTable(
   "events",
   {
@@ -250,6 +258,19 @@ export const events = sqliteTable(
   },
   (t) => [uniqueIndex("events_subject").on(t.subject, t.subjectSequence)],
 );
+
+/**
+ * Events of deposits, those of one commit in as few rows as hold them: a row for each would be most of what a busy block
+ * writes. Their sequences lie between the events of the other table; both together have no gap.
+ */
+export const depositEvents = sqliteTable("deposit_events", {
+  /** The highest sequence in it. */
+  last: integer("last").primaryKey(),
+  first: integer("first").notNull(),
+  createdAt: integer("created_at").notNull(),
+  /** The bytes that are signed and sent, of each event, in ascending sequence. */
+  bodies: text("bodies", { mode: "json" }).$type<readonly string[]>().notNull(),
+});
 
 export const endpoints = sqliteTable("endpoints", {
   seq: integer("seq").primaryKey(),

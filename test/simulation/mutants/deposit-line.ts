@@ -50,6 +50,13 @@ export const depositLine: readonly Mutant[] = [
     ],
   },
   {
+    name: "due-later-than-said",
+    breaks: ["I5", "rest"],
+    file: "src/core/dues.ts",
+    find: "return { due: ranges.filter(([at]) => at <= height), later: ranges.filter(([at]) => at > height) };",
+    replace: "return { due: [], later: ranges.filter(([at]) => at > height) };",
+  },
+  {
     name: "removals-forgotten",
     breaks: ["I5"],
     file: "src/objects/scanner/extend.ts",

@@ -10,23 +10,31 @@ export const eventLine: readonly Mutant[] = [
     name: "event-outside-the-commit",
     breaks: ["I13", "I2"],
     file: "src/store/tenant/event-store.ts",
-    find: "insertAll(this.#db, events, this.#added);",
+    find: "newEvent(this.#db, { sequence, id, type, subject, subjectSequence: n, body, createdAt: this.#now });",
     replace:
-      "const added = this.#added;\n    setTimeout(() => { for (const event of added) this.#db.insert(events).values(event).onConflictDoNothing().run(); }, 100);",
+      "const createdAt = this.#now;\n    setTimeout(() => this.#db.insert(events).values({ sequence, id, type, subject, subjectSequence: n, body, createdAt }).onConflictDoNothing().run(), 100);",
+    also: [
+      {
+        file: "src/store/tenant/event-store.ts",
+        find: "insertDepositEvents(this.#db, this.#ofDeposits.splice(0), this.#now);",
+        replace:
+          "const list = this.#ofDeposits.splice(0);\n    setTimeout(() => insertDepositEvents(this.#db, list, this.#now), 100);",
+      },
+    ],
+  },
+  {
+    name: "event-of-a-deposit-not-listed",
+    breaks: ["I2"],
+    file: "src/objects/tenant/commit-deposits.ts",
+    find: "row = { ...row, events: [...row.events, event.sequence] };",
+    replace: "row = { ...row, events: [] };",
   },
   {
     name: "subject-sequence-not-counted",
     breaks: ["I2", "500", "rest"],
     file: "src/store/tenant/event-store.ts",
-    find: "lastSubjectSequence(this.#db, subject);",
-    replace: "lastSubjectSequence(this.#db, `${subject}?`);",
-    also: [
-      {
-        file: "src/store/tenant/event-store.ts",
-        find: "lastSubjectSequences(this.#db, subjects)) this",
-        replace: "lastSubjectSequences(this.#db, [])) this",
-      },
-    ],
+    find: "lastSubjectSequence(this.#db, subject)) + 1;",
+    replace: "lastSubjectSequence(this.#db, `${subject}?`)) + 1;",
   },
   {
     name: "mark-before-the-hand-off",

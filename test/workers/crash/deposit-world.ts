@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import type { EventView, Page } from "../../../src/core/views.ts";
 import type { Env } from "../../../src/env.ts";
+import { EVENT_LOG } from "../../support/event-log.ts";
 import { newAddress, pay, type Tx } from "../../support/model-chain.ts";
 import {
   chain,
@@ -84,7 +85,7 @@ export class HookedMerchant extends Merchant {
     const units = 10n ** 15n + BigInt(payments);
     if (isWatched) await this.watch(address, { account });
     const after = await this.inside(
-      (_, sql) => sql.exec<{ last: number }>("SELECT coalesce(max(sequence), 0) AS last FROM events").one().last,
+      (_, sql) => sql.exec<{ last: number }>(`SELECT coalesce(max(sequence), 0) AS last FROM ${EVENT_LOG}`).one().last,
     );
     return { address, account, tx: pay(address, units), units, after };
   }
@@ -102,7 +103,7 @@ export class HookedMerchant extends Merchant {
     const { handed, last } = await this.inside((_, sql) =>
       sql
         .exec<{ handed: number; last: number }>(
-          "SELECT (SELECT max(handed_to) FROM endpoints) AS handed, (SELECT max(sequence) FROM events) AS last",
+          `SELECT (SELECT max(handed_to) FROM endpoints) AS handed, (SELECT max(sequence) FROM ${EVENT_LOG}) AS last`,
         )
         .one(),
     );

@@ -8,7 +8,8 @@ import m0006 from "./0006_memos_and_turns.sql";
 import m0007 from "./0007_sessions.sql";
 import m0008 from "./0008_audit_log.sql";
 import m0009 from "./0009_tallies.sql";
-import m0010 from "./0010_incidents.sql";
+import m0010 from "./0010_fewer_rows.sql";
+import m0011 from "./0011_incidents.sql";
 import journal from "./meta/_journal.json";
 
 export default {
@@ -25,5 +26,6 @@ export default {
     m0008,
     m0009,
     m0010,
+    m0011,
   },
 };

@@ -1,0 +1,3 @@
+/** A Worker: it is bundled, not imported. */
+declare const worker: object;
+export default worker;
