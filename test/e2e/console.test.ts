@@ -28,7 +28,7 @@ import { type Service, startService } from "../support/service.ts";
 const ETHER = 10n ** 18n;
 const PATIENCE = { timeout: 20_000 };
 /** What the browser notes of its own accord where a session has ended or none begins. */
-const REFUSED = /^console: .* status of 401 .*\/v1\//;
+const REFUSED = /^console: .* status of 401 .*\/(v1\/|sandbox)/;
 
 let service: Service;
 let browser: TestBrowser;

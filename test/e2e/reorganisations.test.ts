@@ -351,7 +351,8 @@ describe("a provider that misleads", () => {
       amend: (call, reply) => (asksRange(call) && "error" in reply ? { result: [] } : reply),
     });
     await expect.poll(() => ranges, { timeout: 20_000 }).toBeGreaterThan(3);
-    expect(await network.scannedTo()).toBe(frozen);
+    // The one block that comes along with the head may be read: it is proven by itself, and no range was asked for it.
+    expect((await network.scannedTo()) - frozen).toBeLessThanOrEqual(1);
     network.proxy.setFaults({});
     await expectExact(network, [shop]);
     expect(await shop.deposits({ address })).toHaveLength(11);

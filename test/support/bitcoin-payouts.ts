@@ -36,6 +36,8 @@ export async function fund({ first: { node } }: BitcoinStage, fundings: readonly
     await node.pay(address, btc);
     const wallet = await shop.wallet(REGTEST);
     for (const coin of coins) await node.pay(wallet.address, coin);
+    // The node pays out of its own change, and a chain of 25 payments that wait is the longest that it makes.
+    await node.mine(1);
   }
   await node.mine(DEEP);
   const until = Date.now() + FUNDED_WITHIN_MS;

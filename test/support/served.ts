@@ -102,7 +102,8 @@ export async function serve(
       earlier += service.output();
       await service.restart();
     },
-    printed: () => earlier + service.output(),
+    // What the terminal does not show is in the log's file.
+    printed: () => earlier + service.output() + service.log(),
     secrets: () => [
       operatorToken,
       walletSeed,
