@@ -62,7 +62,10 @@ export function isAnyTracked({ c, network }: HotWallet): boolean {
   return withdrawalsIn(c.db, network.id, ["broadcast_pending", "confirmation_tracking"], 1).length > 0;
 }
 
-export function logProvider(wallet: HotWallet, call: string, node: string | undefined, error: unknown): void {
+/** @param what a fault of the call, or in words what is not as it should be */
+export function logProvider(wallet: HotWallet, call: string, node: string | undefined, what: unknown): void {
   const { network, tenantId } = wallet;
-  log("warn", "provider_failed", { tenant: tenantId, network: network.id, node, call }, error);
+  const facts = { tenant: tenantId, network: network.id, node, call };
+  if (typeof what === "string") log("warn", "provider_failed", { ...facts, message: what });
+  else log("warn", "provider_failed", facts, what);
 }
