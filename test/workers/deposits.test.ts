@@ -338,6 +338,13 @@ describe("reorganisations", () => {
     expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed");
   });
 
+  it("so is one at the height where reading began", async () => {
+    await merchant.watch(address);
+    chain.reorg(1, []);
+    await poll();
+    expect(await status()).toMatchObject({ scannedTo: 40, counters: { reorganisations: 1, blocks_replaced: 1 } });
+  });
+
   it("a shorter one is not", async () => {
     await confirmed();
     chain.reorg(3, ...empty(2));
