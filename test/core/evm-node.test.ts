@@ -113,6 +113,11 @@ describe("tip, with the next block", () => {
     await node.tip(also(13));
     await node.readBlocks(11, 11, nothing);
     expect(fake.calls.at(-1)?.params).toEqual(["0xb", true]);
+    // Nor is it for one after a later head, which it may not be below.
+    await node.tip(also(11));
+    await node.tip();
+    await node.readBlocks(11, 11, nothing);
+    expect(fake.calls.at(-1)?.params).toEqual(["0xb", true]);
   });
 
   it("shows a block as the head that was mined between the two answers", async () => {

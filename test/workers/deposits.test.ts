@@ -377,6 +377,13 @@ describe("reorganisations", () => {
     expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed");
   });
 
+  it("so is one at the height where reading began", async () => {
+    await merchant.watch(address);
+    chain.reorg(1, []);
+    await poll();
+    expect(await status()).toMatchObject({ scannedTo: 40, counters: { reorganisations: 1, blocks_replaced: 1 } });
+  });
+
   it("a shorter one is not", async () => {
     await confirmed();
     chain.reorg(3, ...empty(2));
@@ -399,6 +406,33 @@ describe("reorganisations", () => {
     chain.grow(1);
     await poll();
     expect(await merchant.told()).toBe("pending confirmed reverted pending confirmed");
+  });
+
+  it("nor does a new start of the object make it take one back again", async () => {
+    await confirmed();
+    const [first, second] = [chain, chain.fork(3)];
+    second.mine([], [], []);
+    for (const shown of [second, first, second]) {
+      await evictScanner();
+      node.chain = shown;
+      await poll();
+    }
+    expect(await merchant.told()).toBe("pending confirmed");
+    second.grow(1);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted");
+  });
+
+  it("below what is final a branch must be longer", async () => {
+    await confirmed();
+    await inScanner((_, sql) => sql.exec("UPDATE scanner SET finalized = 42"));
+    chain.reorg(3, ...empty(3));
+    await poll(2);
+    expect(await merchant.told()).toBe("pending confirmed");
+    expect((await status()).lastError).toContain("final");
+    chain.grow(1);
+    await poll();
+    expect(await merchant.told()).toBe("pending confirmed reverted");
   });
 
   it("a node whose backends stand on two branches of one height takes nothing back", async () => {

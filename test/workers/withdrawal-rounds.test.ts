@@ -9,7 +9,7 @@ import type { TenantContext } from "../../src/objects/tenant/context.ts";
 import { MAX_IN_ROUND } from "../../src/objects/tenant/rounds.ts";
 import { onSteps } from "../../src/steps.ts";
 import { newAddress } from "../support/model-chain.ts";
-import { DB, quiet } from "./line.ts";
+import { DB, quiet, time } from "./line.ts";
 import {
   checkPayouts,
   claimsOf,
@@ -213,6 +213,41 @@ describe("what goes wrong in a round", () => {
     expect(await statusAndCode(await merchant.ask({ amount: "2" }, "k1"))).toBe("422 idempotency_key_reused");
     await merchant.rest();
     await checkPayouts(merchant);
+  });
+
+  it("one whose balance cannot be read takes nobody with it", async () => {
+    quiet("error");
+    const merchant = await PayingMerchant.start();
+    await merchant.inside((_, sql) =>
+      sql.exec(
+        "INSERT INTO balances (account, network, asset, available, reserved, settled, debt) VALUES ('ill', 'local', 'native', 'x', '0', '0', '0')",
+      ),
+    );
+    const { answers } = await askTogether(merchant, [
+      ["k0", { amount: "1" }],
+      ["k1", { amount: "1", account: "ill" }],
+      ["k2", { amount: "1" }],
+    ]);
+    expect(answers).toEqual(["201", expect.stringMatching(/^500 /), "201"]);
+    expect(await claimsOf(merchant, "withdrawal_keys")).toBe(3);
+  });
+
+  it("while D1 hangs nobody waits for round after round, and what was sent away takes no key", async () => {
+    quiet("warn", "error");
+    const merchant = await PayingMerchant.start();
+    halt();
+    const held = holdClaims();
+    const first = merchant.ask({ amount: "0.5" }, "first");
+    await underWay(merchant, "first");
+    const behind = ["k0", "k1"].map((key) => merchant.ask({ amount: "1" }, key));
+    await underWay(merchant, "k1");
+    time.now += 10_001;
+    held.letGo();
+    expect(await statusAndCode(await first)).toBe("201");
+    for (const one of behind) expect(await statusAndCode(await one)).toBe("503 store_unavailable");
+    expect(held.calls.filter((name) => name === CLAIM)).toHaveLength(1);
+    expect(await claimsOf(merchant, "withdrawal_keys")).toBe(1);
+    expect(await statusAndCode(await merchant.ask({ amount: "2" }, "k0"))).toBe("201");
   });
 
   it.each([

@@ -14,6 +14,8 @@ import { parseRef } from "./records.ts";
 /** @throws ChainFault, MalformedAnswer */
 export async function readTip(access: NodeAccess, also?: AskedWithTip): Promise<ChainTip> {
   const { rpc } = access;
+  // What came along with an earlier head may be of another branch by now.
+  access.ahead = null;
   const next = access.takesAhead ? (also?.next ?? null) : null;
   const calls = [
     { method: "eth_getBlockByNumber", params: ["latest", false] },
@@ -42,7 +44,6 @@ function keepAhead(
   full: boolean,
   shown: BlockRef,
 ): BlockRef | null {
-  access.ahead = null;
   if (answer?.ok === false && isUnknownBlock(answer.failure)) access.takesAhead = false;
   if (answer?.ok !== true || answer.result === null) return null;
   access.ahead = { height, full, block: answer.result };

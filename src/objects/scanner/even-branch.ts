@@ -28,6 +28,8 @@ export async function mayFollowEven(
   const { tipFrom, evenAt } = s.memory;
   if (evenAt === ours.height) return false;
   const others = candidates.filter((other) => other !== node);
+  // With nobody to ask there is its own word alone. A start has forgotten what was followed at this height before it.
+  if (others.length === 0 && tipFrom !== node) return false;
   const shown = await Promise.all(others.map((other) => headerOf(other, ours.height)));
   // Our own source may speak while others cannot; from another one we would only hear that it never had our block.
   return shown.every((header) => (header === undefined ? tipFrom === node : header.hash !== ours.hash));

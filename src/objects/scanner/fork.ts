@@ -27,7 +27,7 @@ export type Followed =
 
 /** @param tip above ours, or as high: then the caller has found that this is enough. @throws ChainFault */
 export async function followFork(s: ScannerContext, node: ChainNode, tip: ChainTip): Promise<Followed> {
-  const { version, scannedTo, windowFrom } = stateOf(s);
+  const { version, scannedTo, windowFrom, finalized: finalTo } = stateOf(s);
   if (scannedTo === null || windowFrom === null || tip.head.height < scannedTo) return { kind: "stale" };
   const isEven = tip.head.height === scannedTo;
   const lowest = Math.max(0, windowFrom - 1);
@@ -35,6 +35,8 @@ export async function followFork(s: ScannerContext, node: ChainNode, tip: ChainT
   if (found === "unproven") return { kind: "unproven", detail: "the node does not show its own headers" };
   if (found === null && isEven) return { kind: "unproven", detail: "it leaves below the window, and is not longer" };
   if (found === null) return { kind: "deep", below: lowest };
+  if (isEven && found.height < finalTo)
+    return { kind: "unproven", detail: "it leaves below what is final, and is not longer" };
 
   const interest = interestOf(s, null);
   const readings: Reading[] = [];

@@ -42,6 +42,7 @@ export async function startAtHead(s: ScannerContext, node: ChainNode, tip: Chain
       finalized: Math.max(state.finalized, Math.min(tip.finalized?.height ?? -1, height)),
     });
   });
+  s.memory.tipFrom = node;
   return height;
 }
 

@@ -10,6 +10,7 @@
 import { derivedId } from "../../../core/ids.ts";
 import { refuse } from "../../../core/refusal.ts";
 import type { WithdrawalView } from "../../../core/views.ts";
+import { StoreFault } from "../../../store/d1/deadline.ts";
 import {
   type ClaimedKey,
   claimWithdrawalKeys,
@@ -32,6 +33,8 @@ import { toWithdrawalView } from "./view.ts";
 
 /** Cron looks after a tenant with withdrawals for the first time so long after the request. */
 const FIRST_PATROL_MS = 5 * 60_000;
+/** Nobody waits longer behind others: while D1 hangs, what comes in a minute would wait for many rounds that fail one by one. */
+const MAX_WAIT_MS = 10_000;
 
 interface Request {
   readonly intent: WithdrawalIntent;
@@ -40,6 +43,8 @@ interface Request {
   readonly fingerprint: string;
   readonly creatorKeyId: string;
   readonly audit: Audited;
+  /** Unix ms, when it began to wait for its round. */
+  readonly askedAt: number;
 }
 
 type Asked = Waiting<Request, Done<WithdrawalView>>;
@@ -80,7 +85,7 @@ export async function createWithdrawal(
       const problem = await destinationProblem(c, tenantId, intent);
       if (problem) return badDestination(problem);
     }
-    return rounds.take(request, (asked) => takeIn(c, tenantId, asked, onReserved));
+    return rounds.take({ ...request, askedAt: c.now() }, (asked) => takeIn(c, tenantId, asked, onReserved));
   });
 }
 
@@ -105,13 +110,23 @@ async function takeIn(c: TenantContext, tenantId: string, all: readonly Asked[],
   );
 }
 
-/** What would be refused now takes no key: it is refused at once, also while D1 is out of reach. */
+/**
+ * What would be refused now takes no key: it is refused at once, also while D1 is out of reach. Nor does what waited for
+ * too long, which is to be asked for again.
+ */
 function withoutHopeless(c: TenantContext, all: readonly Asked[]): readonly Asked[] {
   const standing = new Standing(c);
-  return all.filter(({ job, answer }) => {
-    const early = judgeIntent(job.intent, standing);
-    if (!early.ok) answer(early);
-    return early.ok;
+  return all.filter(({ job, answer, fail }) => {
+    try {
+      const early = judgeIntent(job.intent, standing);
+      if (!early.ok) answer(early);
+      else if (standing.now - job.askedAt > MAX_WAIT_MS)
+        throw new StoreFault("claim withdrawal key: D1 had no time for it");
+      return early.ok;
+    } catch (error) {
+      fail(error);
+      return false;
+    }
   });
 }
 
@@ -156,12 +171,12 @@ function reserve(
         tell.push(() => one.answer(lost(had)));
         continue;
       }
-      const verdict = judgeIntent(one.job.intent, standing);
-      if (!verdict.ok) {
-        refused.push({ one, done: verdict });
-        continue;
-      }
       try {
+        const verdict = judgeIntent(one.job.intent, standing);
+        if (!verdict.ok) {
+          refused.push({ one, done: verdict });
+          continue;
+        }
         const value: WithdrawalView = reservations.add(
           rowOf(tenantId, one.job, verdict.needsApproval),
           verdict.needsApproval,
@@ -206,7 +221,10 @@ function rowOf(tenantId: string, request: Request, needsApproval: boolean): NewR
 }
 
 /** The withdrawal that the key names already, a refusal when it names another one, null when it names none. */
-function replayOf(c: TenantContext, { intent, key, fingerprint }: Request): Done<WithdrawalView> | null {
+function replayOf(
+  c: TenantContext,
+  { intent, key, fingerprint }: Omit<Request, "askedAt">,
+): Done<WithdrawalView> | null {
   const use = useOfWithdrawalKey(c.db, intent.account, key);
   if (use === null) return null;
   // A key that was used on another call means something else.
