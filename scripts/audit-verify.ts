@@ -16,17 +16,21 @@ The key, one with the scope admin, is read from the environment as SLUICE_API_KE
 --expect  an entry that you kept from an earlier run: that nothing up to it was rewritten or cut off since
 --export  write the entries that were read to FILE, one JSON object a line; --file reads such a file`;
 
-const { values } = parseArgs({
-  options: {
-    url: { type: "string" },
-    "key-file": { type: "string" },
-    file: { type: "string" },
-    tenant: { type: "string" },
-    export: { type: "string" },
-    expect: { type: "string", multiple: true },
-    help: { type: "boolean" },
-  },
-});
+/** Asked for inside of what ends with 2: a misspelt option must not read as a broken log. */
+function optionsGiven() {
+  const { values } = parseArgs({
+    options: {
+      url: { type: "string" },
+      "key-file": { type: "string" },
+      file: { type: "string" },
+      tenant: { type: "string" },
+      export: { type: "string" },
+      expect: { type: "string", multiple: true },
+      help: { type: "boolean" },
+    },
+  });
+  return values;
+}
 
 function headOf(text: string): AuditHead {
   const [, sequence, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
@@ -34,7 +38,9 @@ function headOf(text: string): AuditHead {
   return { sequence: Number(sequence), hash };
 }
 
-async function entriesOf(): Promise<{ tenantId: string; entries: AsyncIterable<AuditEntry> | AuditEntry[] }> {
+async function entriesOf(
+  values: ReturnType<typeof optionsGiven>,
+): Promise<{ tenantId: string; entries: AsyncIterable<AuditEntry> | AuditEntry[] }> {
   if (values.file !== undefined) {
     if (values.tenant === undefined) throw new Error("--file needs --tenant: the chain begins with the tenant's id");
     const lines = readFileSync(values.file, "utf8").split("\n").filter(Boolean);
@@ -51,12 +57,13 @@ async function entriesOf(): Promise<{ tenantId: string; entries: AsyncIterable<A
 }
 
 async function main(): Promise<number> {
+  const values = optionsGiven();
   if (values.help) {
     console.log(USAGE);
     return 0;
   }
   const expect = (values.expect ?? []).map(headOf);
-  const { tenantId, entries } = await entriesOf();
+  const { tenantId, entries } = await entriesOf(values);
   const read: string[] = [];
   async function* noted() {
     for await (const entry of entries) {

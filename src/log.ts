@@ -12,6 +12,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFacts = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 const MAX_TEXT_CHARS = 500;
+/** Looked through for secrets at most: whoever answers with megabytes must not keep the service busy. */
+const MAX_READ_CHARS = 4_000;
 /** Of one line. Platforms cut long ones, and what was cut is no JSON any more. */
 const MAX_LINE_CHARS = 4_000;
 /** Shorter texts may be in a line by chance. */
@@ -71,21 +73,29 @@ function faultOf(thrown: unknown): LogFacts {
 const SECRET_NAMES = /secret|token|password|authorization|cookie|pepper|seed|private|api_?key$/i;
 
 function shownText(name: string, text: string): string {
-  return SECRET_NAMES.test(name) ? "***" : withoutSecrets(text).slice(0, MAX_TEXT_CHARS);
+  if (SECRET_NAMES.test(name)) return "***";
+  if (text.length <= MAX_READ_CHARS) return withoutSecrets(text).slice(0, MAX_TEXT_CHARS);
+  const shown = withoutSecrets(text.slice(0, MAX_READ_CHARS));
+  // The end may be the first half of a secret, which is no known text.
+  const whole = Math.max(0, shown.length - (secrets[0]?.length ?? 0));
+  return shown.slice(0, Math.min(whole, MAX_TEXT_CHARS));
 }
 
 /** The text with all that looks like a secret struck out. */
-export function withoutSecrets(text: string): string {
+function withoutSecrets(text: string): string {
   let shown = text;
   for (const secret of secrets) shown = shown.replaceAll(secret, "***");
   return (
     shown
-      .replace(/\b(sk|ses|whsec)_[\w+/=-]+/g, "$1_***")
+      // Percent signs and backslashes: of one that stands in a URL or in a text of JSON nothing is left either.
+      .replace(/\b(sk|ses|whsec)_[\w+/=%\\-]+/g, "$1_***")
+      // With a letter of an escape before it, as in "%20sk_..." and "\\nsk_...", no word begins there.
+      .replace(/(sk|ses|whsec)_[\w+/=%\\-]{20,}/g, "$1_***")
       // Extended private keys are refused before anything is done with them; what quotes one shows none of it.
-      .replace(/\b([a-z]prv)\w+/gi, "$1***")
-      .replace(/\b(bearer|basic)\s+\S+/gi, "$1 ***")
+      .replace(/([a-z]prv)\w+/gi, "$1***")
+      .replace(/\b(bearer|basic)(?:\s+|%20)\S+/gi, "$1 ***")
       // A provider's URL often carries its key in the path, the query or before the host.
-      .replace(/\b([a-z][a-z0-9+.-]*):\/\/(?:[^\s/]*@)?([^\s/?#"'@]+)[^\s"']*/gi, "$1://$2/***")
+      .replace(/:\/\/(?:[^\s/]*@)?([^\s/?#"'@]+)[^\s"']*/g, "://$1/***")
   );
 }
 

@@ -22,6 +22,8 @@ const TENANTS_AT_ONCE = 5;
 const TENANT_MS = 5 * 60_000;
 /** Until the next look at one where only something is left that a person has to settle. */
 const UNSETTLED_MS = 60 * 60_000;
+/** One object that hangs must not keep the others from being looked at, nor the operator from hearing how they stand. */
+const LOOK_DEADLINE_MS = 20_000;
 const MONITOR_DEADLINE_MS = 5_000;
 
 type Kind = "network" | "endpoint" | "tenant";
@@ -52,7 +54,7 @@ class Round {
 
   async look<P extends Patrolled>(kind: Kind, id: string, patrolOne: () => Promise<P>): Promise<P> {
     try {
-      const found = await patrolOne();
+      const found = await soon(patrolOne(), LOOK_DEADLINE_MS);
       // One that still runs the version before says nothing of itself.
       const { overdueMs = 0, alarm = null, report = null }: Partial<Patrolled> = found ?? {};
       this.#overdueMs[kind] = Math.max(this.#overdueMs[kind], overdueMs);

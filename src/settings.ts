@@ -153,18 +153,19 @@ function parse(env: SettingsSource): Settings {
   };
 }
 
-/** What the log never shows, whatever wrote it: the secrets, and of the providers' URLs what may be a key. */
-function secretsOf(env: SettingsSource, { keyPepper, operatorToken, walletSeed, rootKeys, networks }: Settings) {
-  const urls = [...networks.values()].flatMap((network) => network.urls);
+/** What the log never shows, whatever wrote it: the secrets, and of the URLs that are asked what may be a key. */
+function secretsOf(env: SettingsSource, settings: Settings) {
+  const { keyPepper, operatorToken, walletSeed, rootKeys, networks, operatorWebhook, dnsResolver } = settings;
+  const urls = [...[...networks.values()].flatMap((network) => network.urls), operatorWebhook?.url, dnsResolver];
   const keys = rootKeys.flatMap(({ bytes }) => [toBase64(bytes), hexOf(bytes)]);
   return [
     keyPepper,
     operatorToken,
     walletSeed,
     env.WALLET_SEED ?? "",
-    env.OPERATOR_WEBHOOK_SECRET ?? "",
+    operatorWebhook?.secret ?? "",
     ...keys,
-    ...urls.flatMap(keysIn),
+    ...urls.flatMap((url) => (url == null ? [] : keysIn(url))),
   ];
 }
 

@@ -47,26 +47,32 @@ export class FigureTotals {
     const kind = kindOf(one.name);
     if (kind === null) return null;
     const key = nameOf(one);
-    const found = this.#series.get(key) ?? new Series(one.name, one.labels, kind.merge);
+    const found = this.#series.get(key) ?? new Series(one.name, one.labels, kind);
     this.#series.set(key, found);
     return found;
   }
 }
 
+/** Seconds are counted in milliseconds, everything else in whole numbers. */
+const COUNTED_PARTS = 1_000;
+
 class Series {
   readonly name: string;
   readonly labels: Figure["labels"];
   readonly #merge: FigureKind["merge"];
+  /** Of one. Counters are added up as whole numbers: in another order floats have another sum, and it may have fallen. */
+  readonly #parts: number;
   #sources = 0;
   #sum = 0;
   /** Of the least or the most, each source's value: only objects that have something to tell are in here. */
   readonly #values = new Map<string, number>();
   #best: number | null = null;
 
-  constructor(name: string, labels: Figure["labels"], merge: FigureKind["merge"]) {
+  constructor(name: string, labels: Figure["labels"], { type, merge }: FigureKind) {
     this.name = name;
     this.labels = labels;
     this.#merge = merge;
+    this.#parts = type === "counter" ? COUNTED_PARTS : 1;
   }
 
   get isEmpty(): boolean {
@@ -76,7 +82,7 @@ class Series {
   add(source: string, value: number): void {
     this.#sources++;
     if (this.#merge === "sum") {
-      this.#sum += value;
+      this.#sum += this.#inParts(value);
       return;
     }
     this.#values.set(source, value);
@@ -86,7 +92,7 @@ class Series {
   remove(source: string, value: number): void {
     this.#sources--;
     if (this.#merge === "sum") {
-      this.#sum -= value;
+      this.#sum -= this.#inParts(value);
       return;
     }
     this.#values.delete(source);
@@ -95,13 +101,17 @@ class Series {
   }
 
   get value(): number {
-    if (this.#merge === "sum") return this.#sum;
+    if (this.#merge === "sum") return this.#sum / this.#parts;
     if (this.#best === null) {
       for (const value of this.#values.values()) {
         this.#best = this.#best === null ? value : better(this.#merge, this.#best, value);
       }
     }
     return this.#best ?? 0;
+  }
+
+  #inParts(value: number): number {
+    return this.#parts === 1 ? value : Math.round(value * this.#parts);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { Context } from "hono";
+import { matchedRoutes } from "hono/route";
 import { log } from "../log.ts";
 import type { Caller } from "../objects/api.ts";
 import type { HttpEnv } from "./services.ts";
@@ -34,6 +35,6 @@ export function logRequest(c: Context<HttpEnv>, startedAt: number): void {
 /** null: there is no such path. */
 function routeOf(c: Context): string | null {
   const method = c.req.method === "HEAD" ? "GET" : c.req.method;
-  const matched = c.req.matchedRoutes.filter(({ path }) => path !== "/*");
+  const matched = matchedRoutes(c).filter(({ path }) => path !== "/*");
   return (matched.find((route) => route.method === method) ?? matched[0])?.path ?? null;
 }

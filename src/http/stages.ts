@@ -77,8 +77,9 @@ function sessionCaller<E extends HttpEnv>(c: Context<E>): SessionCaller | null {
 }
 
 /**
- * Cloudflare sets this header on every request, whatever the client sent; so does the local server, to the address
- * that it was called from. X-Forwarded-For is anybody's own words, and is not read.
+ * Cloudflare sets this header on every request, whatever the client sent. The local server sets it to the address that it
+ * was called from where there is none: there it is the client's word, or that of a proxy before it. X-Forwarded-For is
+ * anybody's own words everywhere, and is not read.
  */
 export function clientOf(c: Context): Client {
   const address = clientAddressShown(c.req.header("cf-connecting-ip") ?? null);

@@ -7,6 +7,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Figure } from "../core/figures.ts";
 import type { Incident } from "../core/incident.ts";
 import { type Env, readSettings } from "../env.ts";
+import { log } from "../log.ts";
 import { migrateMonitorDb, openMonitorDb } from "../store/monitor/database.ts";
 import { nextCallAt, nextQuietAt, pruneMonitored } from "../store/monitor/incident-store.ts";
 import type { PageRequest } from "./api.ts";
@@ -45,6 +46,8 @@ export class Monitor extends DurableObject<Env> implements MonitorApi {
     ctx.blockConcurrencyWhile(async () => {
       await migrateMonitorDb(db);
       this.#reports.load();
+      // The alarm may have died on settings that were refused, or a start came between a commit and it.
+      await this.#arm().catch((error: unknown) => log("warn", "alarm_not_set", { object: "Monitor" }, error));
     });
   }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { log, setLog } from "../../src/log.ts";
 import { readSettings, SettingsError, type SettingsSource } from "../../src/settings.ts";
 
 const PEPPER = "3f0c9a7be1d24865b0a4c7d9e8f1625347a8b9c0d1e2f3a4";
@@ -142,6 +143,23 @@ describe("settings", () => {
     const found = problems({ ...GOOD, ...OPERATOR, [name]: value });
     expect(found).toEqual([expect.stringMatching(new RegExp(`^${name}: `))]);
     expect(found.join()).not.toMatch(/hunter2|AAECAw/);
+  });
+
+  it("what signs the operator's webhook, and what its URL and the resolver's end in, is never logged", () => {
+    const said: string[] = [];
+    const warn = vi.spyOn(console, "warn").mockImplementation((text) => void said.push(String(text)));
+    const secret = `${OPERATOR.OPERATOR_WEBHOOK_SECRET}\n`;
+    readSettings({
+      ...GOOD,
+      OPERATOR_WEBHOOK_URL: "https://ops.example.com/T0/hunter2hunter2",
+      OPERATOR_WEBHOOK_SECRET: secret,
+      DNS_RESOLVER: "https://doh.example/hunter3hunter3",
+    });
+    const message = `at hunter2hunter2, hunter3hunter3: ${Buffer.from(secret.trim()).toString("hex")}`;
+    log("warn", "it_failed", { message });
+    warn.mockRestore();
+    setLog("info", []);
+    expect(said.map((line) => JSON.parse(line).message)).toEqual(["at ***, ***: ***"]);
   });
 
   it("ALLOW_LOCAL_WEBHOOKS is never guessed", () => {

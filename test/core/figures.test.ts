@@ -96,6 +96,29 @@ describe("the totals of many objects", () => {
     );
   });
 
+  it("of time that was counted do not fall by a rounding, nor when they are added up again", () => {
+    const rises = fc.array(fc.record({ source: fc.constantFrom("s1", "s2", "s3"), ms: fc.nat(900_000) }), {
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(rises, (list) => {
+        const heard = new Heard();
+        let before = 0;
+        for (const [at, { source, ms }] of list.entries()) {
+          const value = ms / 1_000;
+          heard.take(source, { at, figures: [figure("sluice_provider_request_seconds_total", value)] });
+          const again = new FigureTotals();
+          for (const [name, { figures: told }] of [...heard.held].sort()) again.replace(name, [], told);
+          for (const totals of [heard.totals, again]) {
+            const total = totals.figures()[0]?.value ?? 0;
+            expect(total).toBeGreaterThanOrEqual(before);
+            before = total;
+          }
+        }
+      }),
+    );
+  });
+
   it("carry on what was counted before a start, once", () => {
     const heard = new Heard();
     const told = (at: number, n: number) =>

@@ -22,6 +22,11 @@ const SECTIONS = [
 /** `GET /v1/withdrawals/{id}?state=x`, as it stands between backticks. */
 const CALL = /`(GET|POST|PUT|PATCH|DELETE) (\/[^`?\s]*)(?:\?([^`\s]*))?`/g;
 
+/** Every word of the product. */
+const SOURCE_WORDS = new Set(
+  [...files].flatMap(([path, text]) => (/^src\/.*\.ts$/.test(path) ? (text.match(/[a-z_]+/g) ?? []) : [])),
+);
+
 /** What is wrong with the calls of a text. */
 function strangers(text: string): string[] {
   return [...text.matchAll(CALL)].flatMap(([whole, method = "", path = "", query = ""]) => {
@@ -44,6 +49,14 @@ describe.each(INCIDENT_KINDS)("%s", (kind) => {
   });
 
   it("names calls that there are", () => expect(strangers(text)).toEqual([]));
+
+  it("names fields, states and events of the log that there are", () => {
+    const words = [...text.matchAll(/`([a-z_]+)(?:\.([a-z_]+))?`/g)].flatMap(([, one = "", other]) => [
+      one,
+      other ?? one,
+    ]);
+    expect(words.filter((word) => !SOURCE_WORDS.has(word))).toEqual([]);
+  });
 
   it("leads to pages that there are", () => {
     for (const [, target = ""] of text.matchAll(/\]\(([^)]+)\)/g))

@@ -325,3 +325,33 @@ it("a scanner of before keeps its window's payments, by the block, and those tha
   ]);
   expect(found.waiting).toEqual([{ tx_id: "0x4" }]);
 });
+
+it("a wallet that was stopped for what its key signed elsewhere is known for it", async () => {
+  const old = (TENANT as unknown as DurableObjectNamespace).get(TENANT.idFromName("before the incidents") as never);
+  const { journal, migrations } = tenantMigrations as Migrations;
+  const found = {
+    a: ["stopped", "nonce 7 was spent by a transaction that is not ours: 0x1"],
+    b: ["stopped", "nonces below 9 were spent by somebody else; the last of ours is 7"],
+    c: ["stopped", "the signer did not sign what was asked for nonce 7: no"],
+    d: ["active", "nonce 7 was spent by a transaction that is not ours: 0x1"],
+  };
+  await runInDurableObject(old, async (_, state) => {
+    await state.storage.deleteAll();
+    const entries = journal.entries.slice(0, 11);
+    const earlier = Object.fromEntries(Object.entries(migrations).slice(0, 11));
+    await migrate(drizzle(state.storage), { journal: { entries }, migrations: earlier });
+    const run: Run = async (statement) => state.storage.sql.exec(statement).toArray();
+    await fill(run);
+    const columns = (await run("SELECT name FROM pragma_table_info('wallets')")).map(({ name }) => String(name));
+    for (const [sender, [status, incident]] of Object.entries(found)) {
+      const given: Record<string, string> = { sender, status: status ?? "", incident: incident ?? "" };
+      const values = columns.map((name) => (given[name] === undefined ? name : `'${given[name]}'`));
+      await run(`INSERT INTO wallets SELECT ${values.join(", ")} FROM wallets LIMIT 1`);
+    }
+  });
+  await evictDurableObject(old);
+  const stopped = await runInDurableObject(old, (_, { storage }) =>
+    storage.sql.exec("SELECT sender FROM wallets WHERE stopped_for = 'foreign_spend' ORDER BY sender").toArray(),
+  );
+  expect(stopped).toEqual([{ sender: "a" }, { sender: "b" }]);
+});

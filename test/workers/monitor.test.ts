@@ -263,6 +263,28 @@ describe("from what happens to the text", () => {
     expect(seen(`sluice_network_up{${NET}}`)).toBe(1);
   });
 
+  it("cron's round with a scanner that hangs: as one that failed, and everything else as ever", async () => {
+    quiet("error");
+    let end = () => {};
+    const hung = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const hanging = { idFromName: () => "", get: () => ({ patrol: () => hung }) };
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    time.now += HOUR_MS;
+    let isOver = false;
+    const round = patrol({ ...env, CHAIN_SCANNER: hanging } as unknown as Env, time.now).then(() => {
+      isOver = true;
+    });
+    await vi.advanceTimersByTimeAsync(20_000);
+    vi.useRealTimers();
+    await vi.waitFor(() => expect(isOver).toBe(true), { timeout: 2_000 }).finally(end);
+    await round;
+    const seen = await metrics();
+    expect(seen('sluice_patrol_failures{object="scanner"}')).toBe(1);
+    expect(seen("sluice_cron_last_run_timestamp_seconds")).toBe(time.now / 1_000);
+  });
+
   it("by itself, soon after the first commit, and then at most every ten seconds", async () => {
     const report = vi.spyOn(Monitor.prototype, "report");
     const own = () => report.mock.calls.filter(([[one]]) => one?.source === `tenant:${merchant.id}`).length;

@@ -19,4 +19,7 @@ CREATE TABLE `incidents` (
 CREATE UNIQUE INDEX `incidents_id_unique` ON `incidents` (`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `incidents_current` ON `incidents` (`kind`,`subject`) WHERE closed_at IS NULL;--> statement-breakpoint
 CREATE INDEX `incidents_untold` ON `incidents` (`seq`) WHERE told_revision < revision;--> statement-breakpoint
-ALTER TABLE `wallets` ADD `stopped_for` text;
+ALTER TABLE `wallets` ADD `stopped_for` text;--> statement-breakpoint
+UPDATE `wallets` SET `stopped_for` = 'foreign_spend' WHERE `status` = 'stopped' AND (
+	`incident` LIKE '%a transaction that is not ours%' OR `incident` LIKE 'nonces below % were spent by somebody else%'
+);
