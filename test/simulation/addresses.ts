@@ -18,7 +18,7 @@ export interface Held {
   readonly account: string;
 }
 
-/** Its deletion was answered: the last height that is its owner's lies between these. */
+/** Its deletion was answered: the last height that is its owner's lies between these. Nobody knows `most` when it was done before. */
 export interface GivenUp {
   readonly address: string;
   readonly least: number;
@@ -79,12 +79,14 @@ export class Addresses {
     const least = this.#scannedTo() + REORG_WINDOW;
     const told = await this.#client.untilTold("DELETE", `/v1/addresses/${chosen.id}`, undefined, null);
     // Not found: an earlier try did it, and what it could not give back yet is given back later.
-    if (told.status === 404) return null;
-    if (told.status >= 300) throw new Error(`${chosen.address} was not given up: ${JSON.stringify(told)}`);
+    const isLate = told.status === 404;
+    if (told.status >= 300 && !isLate) throw new Error(`${chosen.address} was not given up: ${JSON.stringify(told)}`);
     // Given up before, and taken again: that watch ends here now.
     const before = this.givenUp.findIndex(({ address }) => address === chosen.address);
     if (before !== -1) this.givenUp.splice(before, 1);
-    this.givenUp.push({ address: chosen.address, least, most: this.#life.chain.head + REORG_WINDOW });
+    const most = isLate ? Number.POSITIVE_INFINITY : this.#life.chain.head + REORG_WINDOW;
+    this.givenUp.push({ address: chosen.address, least, most });
+    if (isLate) return null;
     return chosen;
   }
 

@@ -47,6 +47,9 @@ export class World {
   readonly #runner = new AsyncLocalStorage<Runner>();
   readonly #runners = new Set<Runner>();
   #order = 0;
+  /** How many timers were set. No number comes twice in a world's life: one cleared late must end no other. */
+  #timers = 0;
+  readonly #cancels = new Map<number, () => void>();
   /** Answers of WebCrypto that are still to come, and when the last of them will have come. */
   #computing = 0;
   #computed: Promise<unknown> = Promise.resolve();
@@ -184,23 +187,21 @@ export class World {
       getRandomValues: crypto.getRandomValues,
       fetch: globalThis.fetch,
     };
-    const cancels = new Map<number, () => void>();
-    let ids = 0;
     globalThis.setTimeout = ((callback: (...args: unknown[]) => void, delayMs = 0, ...args: unknown[]) => {
-      const id = ++ids;
+      const id = ++this.#timers;
       const runner = this.runner;
       const cancel = this.later(delayMs, "timer", () => {
-        cancels.delete(id);
+        this.#cancels.delete(id);
         if (runner === undefined) callback(...args);
         else if (!runner.isDead) this.as(runner, () => callback(...args));
       });
-      cancels.set(id, cancel);
+      this.#cancels.set(id, cancel);
       return id;
     }) as unknown as typeof setTimeout;
     globalThis.clearTimeout = ((id: number | undefined | null) => {
       if (id === undefined || id === null) return;
-      cancels.get(id)?.();
-      cancels.delete(id);
+      this.#cancels.get(id)?.();
+      this.#cancels.delete(id);
     }) as unknown as typeof clearTimeout;
     Date.now = () => Math.floor(this.now);
     Math.random = () => this.dice.fraction();
