@@ -83,7 +83,7 @@ describe("duplicate_spike", () => {
   /** The scanner's rows as they are now, and how to put them back: its checkpoint was never written. */
   const copy = () =>
     inScanner((_, sql) => {
-      const tables = ["scanner", "blocks", "transfers", "removals", "tenants"];
+      const tables = ["scanner", "blocks", "transfers", "payments", "removals", "tenants"];
       const rows = tables.map((table) => sql.exec(`SELECT * FROM ${table}`).toArray());
       return () =>
         inScanner((_object, now) => {

@@ -37,6 +37,10 @@ export function insertMined(db: ScannerDb, list: readonly OwnedTransfer[], added
   insertAll(db, payments, rows);
 }
 
+export function countMined(db: ScannerDb): number {
+  return db.select({ n: sql<number>`coalesce(sum(json_array_length(list)), 0)` }).from(payments).get()?.n ?? 0;
+}
+
 /** How many rows there are of a block and tenant: a backfill may add to a block that has been read before. */
 function partsAt(db: ScannerDb, list: readonly OwnedTransfer[]): ReadonlyMap<string, number> {
   if (list.length === 0) return new Map();

@@ -10,6 +10,7 @@ import { insertAll } from "../insert-all.ts";
 import type { ScannerDb } from "./database.ts";
 import {
   allMinedSince,
+  countMined,
   deleteMined,
   hasMinedSince,
   insertMined,
@@ -59,8 +60,9 @@ export function takeTransfersAbove(db: ScannerDb, height: number): OwnedTransfer
   return takeMinedAbove(db, height);
 }
 
+/** What is kept of the best chain, and what waits. */
 export function countTransfers(db: ScannerDb): number {
-  return db.select({ n: sql<number>`count(*)` }).from(transfers).get()?.n ?? 0;
+  return countMined(db) + (db.select({ n: sql<number>`count(*)` }).from(transfers).get()?.n ?? 0);
 }
 
 /** Payments that wait to be mined. */
