@@ -566,7 +566,7 @@ describe("bounds and switches", () => {
   it("a scanner restored from an older copy does not drop what was mined since", async () => {
     quiet("warn");
     const tx = await waits();
-    const tables = ["scanner", "blocks", "transfers", "tenants", "removals"];
+    const tables = ["scanner", "blocks", "transfers", "payments", "tenants", "removals"];
     const copy = await inScanner((_, sql) =>
       tables.map((table) => ({ table, rows: sql.exec(`SELECT * FROM ${table}`).toArray() })),
     );
