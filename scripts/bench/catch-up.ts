@@ -121,7 +121,8 @@ async function peer(node: BenchNode, name: string, mode: string, shape: ChainSha
   const folder = mkdtempSync(join(tmpdir(), "sluice-bench-peer-"));
   const addresses = Array.from({ length: shape.watchedAddresses }, (_, n) => watchedAddress(n));
   const range = { from: EMPTY_BLOCKS, to: EMPTY_BLOCKS + shape.blocks - 1 };
-  const task = { url: node.url, token: TOKEN, ...range, addresses, mode, file: join(folder, "peer.sqlite") };
+  const file = join(folder, "peer.sqlite");
+  const task = { url: node.url, token: TOKEN, ...range, addresses, mode, file, logsPerBlock: shape.logsPerBlock };
   try {
     const script = join(PROJECT, "scripts", "bench", "peers", `catch-up-${name}.mjs`);
     const { seconds, kept } = await runScript(script, task);

@@ -20,6 +20,7 @@ export interface Postgres {
   readonly url: string;
   /** The folder of its Unix socket, and the user to be there. */
   readonly socket: string;
+  readonly port: number;
   readonly user: string;
   /** As it names itself. */
   readonly version: string;
@@ -66,6 +67,7 @@ export async function startPostgres(): Promise<Postgres> {
   return {
     url: `postgres://bench@127.0.0.1:${port}/postgres`,
     socket: folder,
+    port,
     user: "bench",
     version: `PostgreSQL ${/(\d+\.\d+)/.exec(said)?.[1]}`,
     stop() {

@@ -112,9 +112,9 @@ async function run({ rounds, quick, say }: BenchOptions): Promise<BenchResult> {
   }
 }
 
-async function withdrawFrom({ socket, user }: Postgres, clients: number, seconds: number): Promise<Measured> {
+async function withdrawFrom({ socket, port, user }: Postgres, clients: number, seconds: number): Promise<Measured> {
   const program = join(PROJECT, "scripts", "bench", "peers", "postgres-withdrawals.mjs");
-  const args = [program, socket, user, String(clients), String(seconds)];
+  const args = [program, socket, String(port), user, String(clients), String(seconds)];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   return JSON.parse(stdout);
 }

@@ -7,8 +7,10 @@ import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { createPublicClient, http, parseAbiItem } from "viem";
 
-const { url, token, from, to, addresses, mode, file } = JSON.parse(readFileSync(0, "utf8"));
-const BLOCKS_PER_STEP = 100;
+const { url, token, from, to, addresses, mode, file, logsPerBlock } = JSON.parse(readFileSync(0, "utf8"));
+/** viem refuses an answer above ten megabytes, and a log has some six hundred bytes. */
+const MOST_LOGS_PER_STEP = 5_000;
+const BLOCKS_PER_STEP = Math.max(1, Math.min(100, Math.floor(MOST_LOGS_PER_STEP / logsPerBlock)));
 const event = parseAbiItem("event Transfer(address indexed from, address indexed to, uint256 value)");
 
 const db = new DatabaseSync(file);

@@ -2,13 +2,13 @@
  * The same withdrawals as one function of PostgreSQL each, so that a request costs one way there and back: the key, the
  * conditional update of the one balance, the withdrawal, its two steps, the ledger entry and the event in one transaction.
  *
- * argv: folder of the socket, user, clients, seconds. Prints what it did as JSON.
+ * argv: folder of the socket, port, user, clients, seconds. Prints what it did as JSON.
  */
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 
-const [socket, user, clients, seconds] = process.argv.slice(2);
+const [socket, port, user, clients, seconds] = process.argv.slice(2);
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS balances (account text, network text, asset text, available numeric NOT NULL CHECK (available >= 0),
@@ -52,7 +52,7 @@ const SCHEMA = `
   END $$ LANGUAGE plpgsql`;
 
 const connect = async () => {
-  const client = new pg.Client({ host: socket, user, database: "postgres" });
+  const client = new pg.Client({ host: socket, port: Number(port), user, database: "postgres" });
   await client.connect();
   return client;
 };
