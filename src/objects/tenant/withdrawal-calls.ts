@@ -27,9 +27,12 @@ export abstract class TenantWithdrawals extends TenantBase {
   readonly #desk: Desk = { rounds: new Rounds(), onReserved: () => this.followUpSoon() };
 
   async createWithdrawal(caller: Caller, input: NewWithdrawal, key: string) {
-    return this.#write(caller, "withdrawals:write", ["createWithdrawal", null], (by, audit) =>
+    const answer = await this.change(caller, "withdrawals:write", ["createWithdrawal", null], (by, audit) =>
       createWithdrawal(this.c, caller.tenantId, input, key, by.id, audit, this.#desk),
     );
+    // What is new was begun by its round, once for all that were in it; what came before may have been left by a crash.
+    if (answer.ok && answer.replayed) this.followUpSoon();
+    return answer;
   }
 
   async listWithdrawals(caller: Caller, filter: WithdrawalFilter, page: PageRequest) {
