@@ -8,13 +8,12 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, Response as WorkerResponse } from "miniflare";
-import { build } from "vite";
 import { atExit } from "../../test/support/at-exit.ts";
 import { ModelChain } from "../../test/support/model-chain.ts";
 import { freePort } from "../../test/support/ports.ts";
 import { WalletChain, WalletNode } from "../../test/support/wallet-chain.ts";
 import { PROJECT } from "../install.mjs";
-import { onNode } from "../simulation-build.mjs";
+import { bundle, compatibility } from "./bundled.ts";
 
 const NODE = "http://node.bench";
 export const RECEIVER = "https://receiver.bench-shop.com/hook";
@@ -53,7 +52,7 @@ export async function startCounted({ pollMs }: { readonly pollMs: number }): Pro
   const sweep = () => rmSync(persist, { recursive: true, force: true, maxRetries: 5 });
   const forget = atExit(sweep);
   const port = await freePort();
-  const code = await bundle();
+  const code = await bundle("counted-worker.mjs");
   const secrets = {
     KEY_PEPPER: randomBytes(32).toString("hex"),
     OPERATOR_TOKEN: randomBytes(32).toString("hex"),
@@ -151,30 +150,4 @@ async function migrate(server: Miniflare): Promise<void> {
     const statements = text.split("--> statement-breakpoint").filter((statement) => statement.trim() !== "");
     for (const statement of statements) await db.prepare(statement).run();
   }
-}
-
-function compatibility(): { compatibilityDate: string; compatibilityFlags: string[] } {
-  const text = readFileSync(join(PROJECT, "wrangler.toml"), "utf8");
-  const compatibilityDate = /^compatibility_date = "(.*)"/m.exec(text)?.[1];
-  const flags = /^compatibility_flags = (\[.*\])/m.exec(text)?.[1];
-  if (compatibilityDate === undefined || flags === undefined) throw new Error("wrangler.toml says no compatibility");
-  return { compatibilityDate, compatibilityFlags: JSON.parse(flags) };
-}
-
-async function bundle(): Promise<string> {
-  const built: unknown = await build({
-    plugins: onNode.plugins,
-    root: PROJECT,
-    configFile: false,
-    logLevel: "warn",
-    ssr: { noExternal: true, target: "webworker" },
-    build: {
-      ssr: join(PROJECT, "scripts", "bench", "counted-worker.mjs"),
-      write: false,
-      target: "es2024",
-      minify: false,
-      rollupOptions: { external: [/^cloudflare:/, /^node:/], output: { codeSplitting: false } },
-    },
-  });
-  return (built as { output: [{ code: string }] }).output[0].code;
 }

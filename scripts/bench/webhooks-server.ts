@@ -2,15 +2,14 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { build } from "vite";
 import { atExit } from "../../test/support/at-exit.ts";
 import { freePort } from "../../test/support/ports.ts";
 import { PROJECT } from "../install.mjs";
-import { onNode } from "../simulation-build.mjs";
+import { bundle, compatibility } from "./bundled.ts";
 
 const FOLDER = join(PROJECT, "scripts", "bench");
 
@@ -34,8 +33,8 @@ export async function startWorker(): Promise<WorkerServer> {
       workers: [
         {
           name: "bench",
-          ...settings(),
-          modules: [{ type: "ESModule", path: "index.js", contents: await bundle() }],
+          ...compatibility(),
+          modules: [{ type: "ESModule", path: "index.js", contents: await bundle("webhooks-worker.ts") }],
           durableObjects: { WEBHOOK_ENDPOINT: { className: "WebhookEndpoint", useSQLite: true } },
           d1Databases: ["DB"],
           bindings: {
@@ -63,32 +62,6 @@ export async function startWorker(): Promise<WorkerServer> {
       sweep();
     },
   };
-}
-
-function settings(): { compatibilityDate: string; compatibilityFlags: string[] } {
-  const text = readFileSync(join(PROJECT, "wrangler.toml"), "utf8");
-  const compatibilityDate = /^compatibility_date = "(.*)"/m.exec(text)?.[1];
-  const flags = /^compatibility_flags = (\[.*\])/m.exec(text)?.[1];
-  if (compatibilityDate === undefined || flags === undefined) throw new Error("wrangler.toml says no compatibility");
-  return { compatibilityDate, compatibilityFlags: JSON.parse(flags) };
-}
-
-async function bundle(): Promise<string> {
-  const { output } = (await build({
-    plugins: onNode.plugins,
-    root: PROJECT,
-    configFile: false,
-    logLevel: "warn",
-    ssr: { noExternal: true, target: "webworker" },
-    build: {
-      ssr: join(FOLDER, "webhooks-worker.ts"),
-      write: false,
-      target: "es2024",
-      minify: false,
-      rollupOptions: { external: [/^cloudflare:/, /^node:/], output: { codeSplitting: false } },
-    },
-  })) as unknown as { output: [{ code: string }] };
-  return output[0].code;
 }
 
 export interface Arrived {
