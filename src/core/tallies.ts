@@ -12,8 +12,6 @@ export interface Tallies {
 /** A state that is missing has none. */
 export type Tally<State extends string> = { readonly [S in State]?: number };
 
-export const NO_TALLIES: Tallies = { deposits: {}, withdrawals: {} };
-
 export interface Moved<State extends string> {
   /** Null: it came to be. */
   readonly from: State | null;

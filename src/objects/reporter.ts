@@ -7,8 +7,8 @@
 import type { Figure } from "../core/figures.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
-import { objectOf } from "../steps.ts";
-import { MONITOR_NAME, type MonitorApi, type Report } from "./monitor-api.ts";
+import type { Report } from "./monitor-api.ts";
+import { monitorOf } from "./monitor-of.ts";
 import { soon } from "./soon.ts";
 
 const REPORT_EVERY_MS = 10_000;
@@ -93,10 +93,10 @@ export class Reporter {
 
   /** @returns whether it was heard */
   async #send(report: Report): Promise<boolean> {
-    const { MONITOR } = this.#of.env;
-    if (MONITOR === undefined) return false;
+    const monitor = monitorOf(this.#of.env);
+    if (monitor === null) return false;
     try {
-      await soon(objectOf<MonitorApi>("Monitor", MONITOR, MONITOR_NAME).report([report]), DEADLINE_MS);
+      await soon(monitor.report([report]), DEADLINE_MS);
       return true;
     } catch (error) {
       logFailed(error);
